@@ -47,7 +47,8 @@ func (e *CallbackError) Error() string { return "callback failed: " + e.Message 
 
 // Wait waits until the callback is completed, and decodes the answer into v, which may be nil. The
 // run is parked while it waits. A failed callback is a *CallbackError; an answer that does not
-// decode is a *MessageError. With WaitAtMost, each heartbeat restarts the time limit.
+// decode is a *MessageError. With WaitAtMost, each heartbeat restarts the time limit; see
+// Client.HeartbeatCallback.
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	limit, err := limitOf(opts)
 	if err != nil {
@@ -127,7 +128,10 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 }
 
 // HeartbeatCallback reports that work on a callback continues: it restarts the time limit of
-// WaitAtMost. The errors are those of CompleteCallback.
+// WaitAtMost. It wakes no job: when the time is over, the job looks whether there were heartbeats.
+// Each is kept with the job until that is removed, so of those within one second only the first
+// counts, and the others are answered as it was, though the callback may have been answered since.
+// Otherwise the errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)
 }
@@ -139,6 +143,9 @@ func (c *Client) answer(ctx context.Context, token string, msg store.Message, da
 	}
 	msg.Name = token
 	send := &store.Send{Namespace: c.namespace, Job: job, Message: msg}
+	if msg.Kind == store.MessageHeartbeat {
+		send.Key = fmt.Sprintf("heartbeat %s %d", token, c.engine.Store.Now().Unix())
+	}
 	if err := c.payload(send, "callback", data); err != nil {
 		return err
 	}

@@ -211,6 +211,20 @@ func (c *Client) SetQueue(ctx context.Context, name string, set store.AttemptSet
 	return c.engine.SetQueue(ctx, store.SetQueueParams{Namespace: c.Namespace(), Queue: name, Set: set, Unset: unset, Actor: c.actor})
 }
 
+// SetQueueFrom is SetQueue for what is set now being what was read before (store.Queue.Attempts):
+// if another has changed it since, nothing changes, and the error is a *store.ChangedError, an
+// ErrConflict.
+func (c *Client) SetQueueFrom(
+	ctx context.Context, name string, was store.QueueAttempts, set store.AttemptSettings, unset store.Setting,
+) (store.QueueAttempts, error) {
+	if err := checkName("queue", name); err != nil {
+		return store.QueueAttempts{}, err
+	}
+	return c.engine.SetQueue(ctx, store.SetQueueParams{
+		Namespace: c.Namespace(), Queue: name, Set: set, Unset: unset, Actor: c.actor, If: &was,
+	})
+}
+
 // DeleteQueue takes a queue off the list, with its pause. It is listed again while it has jobs that
 // are not finished; PauseQueue and ResumeQueue bring it back for good. Finished jobs of the queue
 // are kept as long as others. The errors are ErrNotFound if there is no such queue, and ErrConflict

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // countdown is a kind whose jobs last as many seconds as their args say, and fail if that is odd.
@@ -177,4 +179,283 @@ func TestTimeoutNamesWhatWasWaitedFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHeartbeatsOfCallbacks: however many come, the job sleeps until its time is over, and goes on
+// to wait by the last of them; of those within a second one is kept.
+func TestHeartbeatsOfCallbacks(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		tokens := make(chan string, 100)
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			c, err := run.Callback("payment")
+			if err != nil {
+				return 0, err
+			}
+			tokens <- c.Token // each attempt
+			var paid int
+			return paid, c.Wait(run, &paid, holdfast.WaitAtMost(time.Hour))
+		})
+		token := <-tokens
+		for range 540 { // for 90 minutes
+			for range 5 {
+				if err := f.hf.HeartbeatCallback(t.Context(), token); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if n := len(tokens); n != 1 {
+			t.Errorf("it has begun %d more times within 90 minutes of a limit of one hour", n)
+		}
+		whole, err := f.hf.Journal(t.Context(), job.ID)
+		if err != nil || len(whole.Messages) != 540 {
+			t.Errorf("%d heartbeats are kept, %v", len(whole.Messages), err)
+		}
+		time.Sleep(50 * time.Minute)
+		if record, err := job.Get(t.Context()); err != nil || record.State.Finished() {
+			t.Fatalf("50 minutes after the last heartbeat: %v, %v", record.State, err)
+		}
+		time.Sleep(11 * time.Minute)
+		if record, err := job.Get(t.Context()); err != nil || record.State != store.Retryable && record.State != store.Failed {
+			t.Errorf("an hour after the last heartbeat: %v, %v", record.State, err)
+		}
+	})
+}
+
+// TestHeartbeatsBesideWork: a run that was not parked when the time of its wait was over, because
+// another strand of it was at work, sees the heartbeats that came meanwhile.
+func TestHeartbeatsBesideWork(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]bool{"answered": true, "left": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				tokens := make(chan string, 1)
+				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+					c, err := run.Callback("payment")
+					if err != nil {
+						return 0, err
+					}
+					tokens <- c.Token
+					work, err := holdfast.Go(run, "work", func(run *holdfast.Run) (int, error) {
+						return holdfast.Step(run, "work", func(context.Context) (int, error) {
+							time.Sleep(100 * time.Minute)
+							return 1, nil
+						})
+					})
+					if err != nil {
+						return 0, err
+					}
+					var paid int
+					if err = c.Wait(run, &paid, holdfast.WaitAtMost(time.Hour)); errors.Is(err, holdfast.ErrWaitTimeout) {
+						paid, err = -1, nil
+					}
+					if err != nil {
+						return 0, err
+					}
+					_, err = work.Wait(run)
+					return paid, err
+				})
+				token, began := <-tokens, time.Now()
+				for range 2 {
+					time.Sleep(40 * time.Minute)
+					if err := f.hf.HeartbeatCallback(t.Context(), token); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(50 * time.Minute)
+				want, after := -1, 140*time.Minute
+				if answer {
+					want, after = 12, 130*time.Minute
+					if err := f.hf.CompleteCallback(t.Context(), token, 12); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := result(f, job)
+				if waited := time.Since(began); got != want || waited < after || waited > after+time.Minute {
+					t.Errorf("it got %d after %v", got, waited)
+				}
+			})
+		})
+	}
+}
+
+// TestHeartbeatBeforeTheWait: a heartbeat from before a wait began does not make it shorter, also
+// if the run begins again meanwhile.
+func TestHeartbeatBeforeTheWait(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		tokens := make(chan string, 1)
+		began := time.Now()
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			c, err := run.Callback("payment")
+			if err != nil {
+				return 0, err
+			}
+			err = holdfast.Do(run, "work", func(context.Context) error {
+				tokens <- c.Token
+				time.Sleep(50 * time.Minute)
+				return nil
+			})
+			if err != nil {
+				return 0, err
+			}
+			listen, err := holdfast.Go(run, "listen", func(run *holdfast.Run) (int, error) { return wake.Wait(run) })
+			if err != nil {
+				return 0, err
+			}
+			if err = c.Wait(run, nil, holdfast.WaitAtMost(time.Hour)); errors.Is(err, holdfast.ErrWaitTimeout) {
+				return listen.Wait(run)
+			}
+			return 0, err
+		})
+		token := <-tokens
+		time.Sleep(5 * time.Minute)
+		if err := f.hf.HeartbeatCallback(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(began.Add(66 * time.Minute)))
+		if _, err := wake.Send(t.Context(), f.hf, job.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		got := result(f, job)
+		if waited := time.Since(began); got != 1 || waited < 110*time.Minute || waited > 111*time.Minute {
+			t.Errorf("it got %d after %v", got, waited)
+		}
+	})
+}
+
+// TestSignalThatATimeoutReads: what comes while a run is at work, and is read when one of its waits
+// times out, is heard by the one that waits for it, though the run parks afterwards.
+func TestSignalThatATimeoutReads(t *testing.T) {
+	t.Parallel()
+	works := func(d time.Duration) func(context.Context) error {
+		return func(context.Context) error {
+			time.Sleep(d)
+			return nil
+		}
+	}
+	looks := func(run *holdfast.Run) error {
+		if err := holdfast.Do(run, "work", works(95*time.Minute)); err != nil {
+			return err
+		}
+		_, _, err := other.TryReceive(run)
+		return err
+	}
+	waits := func(run *holdfast.Run) error {
+		_, err := holdfast.Go(run, "work", func(run *holdfast.Run) (int, error) {
+			return 0, holdfast.Do(run, "work", works(95*time.Minute))
+		})
+		if err != nil {
+			return err
+		}
+		c, err := run.Callback("payment")
+		if err != nil {
+			return err
+		}
+		if err = c.Wait(run, nil, holdfast.WaitAtMost(time.Hour)); errors.Is(err, holdfast.ErrWaitTimeout) {
+			return nil
+		}
+		return err
+	}
+	for name, reads := range map[string]func(run *holdfast.Run) error{"a callback": waits, "a look": looks} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				f.close()
+				f.st = slowJournals{f.st}
+				f.open()
+				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+					listen, err := holdfast.Go(run, "listen", func(run *holdfast.Run) (int, error) { return wake.Wait(run) })
+					if err != nil {
+						return 0, err
+					}
+					if err := reads(run); err != nil {
+						return 0, err
+					}
+					return listen.Wait(run)
+				})
+				time.Sleep(90 * time.Minute)
+				if _, err := wake.Send(t.Context(), f.hf, job.ID, 7); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Minute)
+				if record, err := job.Get(t.Context()); err != nil || record.State != store.Completed {
+					t.Errorf("after its work: %+v, %v", record.Wait, err)
+					if err := job.Cancel(t.Context(), ""); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// slowJournals takes a second to read a journal, in which other strands of the run go on.
+type slowJournals struct{ store.Store }
+
+func (s slowJournals) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+	time.Sleep(time.Second)
+	return s.Store.Journals(ctx, namespace, ids)
+}
+
+var (
+	wake  = holdfast.NewSignal[int]("wake")
+	other = holdfast.NewSignal[int]("other")
+)
+
+// TestRequestThatAnotherStrandReads: a request for a strand that waits, which another strand reads
+// once it has answered one of its own, is handled, though the run could park.
+func TestRequestThatAnotherStrandReads(t *testing.T) {
+	t.Parallel()
+	slow, quick := holdfast.NewUpdate[int, int]("slow"), holdfast.NewUpdate[int, int]("quick")
+	inFlow(t, func(t *testing.T, f *flow) {
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			listen, err := holdfast.Go(run, "listen", func(run *holdfast.Run) (int, error) {
+				err := quick.Handle(run, nil, func(_ *holdfast.Run, n int) (int, error) { return n + 1, nil })
+				if err != nil {
+					return 0, err
+				}
+				return wake.Wait(run)
+			})
+			if err != nil {
+				return 0, err
+			}
+			err = slow.Handle(run, nil, func(run *holdfast.Run, n int) (int, error) {
+				return n + 2, holdfast.Do(run, "work", func(context.Context) error {
+					time.Sleep(10 * time.Minute)
+					return nil
+				})
+			})
+			if err != nil {
+				return 0, err
+			}
+			if _, err := other.Wait(run); err != nil {
+				return 0, err
+			}
+			return listen.Wait(run)
+		})
+		answers := make(chan string, 2)
+		call := func(u holdfast.Update[int, int]) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			got, err := u.Call(ctx, f.hf, job.ID, 1)
+			answers <- fmt.Sprint(u.Name(), " ", got, " ", err)
+		}
+		go call(slow)
+		time.Sleep(5 * time.Minute)
+		go call(quick)
+		got := []string{<-answers, <-answers}
+		slices.Sort(got)
+		if want := []string{"quick 2 <nil>", "slow 3 <nil>"}; !slices.Equal(got, want) {
+			t.Errorf("the answers are %q", got)
+		}
+		for _, s := range []holdfast.Signal[int]{other, wake} {
+			if _, err := s.Send(t.Context(), f.hf, job.ID, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = result(f, job)
+	})
 }

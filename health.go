@@ -33,6 +33,8 @@ type Health struct {
 	RoundTrip time.Duration
 	AwaySince time.Time
 	Away      time.Duration
+	// Full: calls fail because the disk of the database is full, not as it does not answer.
+	Full bool
 	// Loops has the node's loops and duties by name, and when each last did its work. One that has
 	// nothing to do rests: claims look for jobs every 10 s at the latest while the node has a free
 	// slot, duties of the leader only on the leader.
@@ -56,8 +58,8 @@ type Health struct {
 }
 
 // Err returns what is wrong with the node, or nil: no node runs, and why if it has ended by itself;
-// the database has not answered for 3 seconds; the node could not beat for half of the time after
-// which it is declared dead; or a part of it is down.
+// the disk of the database is full; it has not answered for 3 seconds; the node could not beat for
+// half of the time after which it is declared dead; or a part of it is down.
 func (h Health) Err() error {
 	var errs []error
 	switch {
@@ -70,7 +72,9 @@ func (h Health) Err() error {
 	case h.Silent > h.DeadAfter/2:
 		errs = append(errs, fmt.Errorf("%w: node %d has not sent a heartbeat for %v", ErrUnavailable, h.Node, h.Silent.Round(time.Millisecond)))
 	}
-	if h.Away >= engine.Unanswered {
+	if h.Full {
+		errs = append(errs, fmt.Errorf("%w: nothing was stored for %v; make room where the database is", ErrFull, h.Away.Round(time.Millisecond)))
+	} else if h.Away >= engine.Unanswered {
 		errs = append(errs, fmt.Errorf("%w: the database has not answered for %v", ErrUnavailable, h.Away.Round(time.Millisecond)))
 	}
 	for _, p := range h.Panics {
@@ -86,7 +90,7 @@ func (c *Client) Health() Health {
 	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
 		Node: e.Node, Leader: e.Leader, Mode: e.Mode, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running,
-		Pending: e.Pending, HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Loops: e.Loops, Lag: e.Lag,
+		Pending: e.Pending, HooksDropped: e.Dropped, RoundTrip: e.RoundTrip, AwaySince: e.AwaySince, Full: e.Full, Loops: e.Loops, Lag: e.Lag,
 	}
 	if !h.AwaySince.IsZero() {
 		h.Away = time.Since(h.AwaySince)

@@ -70,3 +70,17 @@ func TestHealthOnDatabases(t *testing.T) {
 		}
 	})
 }
+
+// TestHealthOfAFullDisk: what is wrong is told apart from a database that does not answer, and at
+// once.
+func TestHealthOfAFullDisk(t *testing.T) {
+	t.Parallel()
+	h := holdfast.Health{Node: 1, BeatAt: time.Now(), DeadAfter: time.Minute, Away: time.Second}
+	if err := h.Err(); err != nil {
+		t.Errorf("away for a second: %v", err)
+	}
+	h.Full = true
+	if err := h.Err(); !errors.Is(err, holdfast.ErrFull) || errors.Is(err, holdfast.ErrUnavailable) {
+		t.Errorf("its disk is full: %v", err)
+	}
+}

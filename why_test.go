@@ -385,7 +385,7 @@ func TestWhyWaits(t *testing.T) {
 // until asks until the answer is the expected one.
 func until(t *testing.T, ask func() (why.Explanation, bool)) why.Explanation {
 	t.Helper()
-	deadline := time.NewTimer(60 * time.Second)
+	deadline := time.NewTimer(5 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -396,7 +396,7 @@ func until(t *testing.T, ask func() (why.Explanation, bool)) why.Explanation {
 		}
 		select {
 		case <-deadline.C:
-			t.Fatalf("not within 60 s: %+v", why)
+			t.Fatalf("not within five minutes: %+v", why)
 		case <-tick.C:
 		}
 	}

@@ -83,10 +83,12 @@ func dependencies(policy store.FailurePolicy, ids []holdfast.ID) []store.Depende
 }
 
 // Add lets a job that has not started come after others, too. It returns the job's state then:
-// Waiting, unless those jobs have finished and let it go on. One that it waits for already gets
-// the policy that is given now. The error is an ErrNotFound or ErrInvalid as above, an ErrNotFound
-// if the job itself is not there, an ErrConflict if it has started or finished, or an ErrBusy
-// while an open transaction of a caller holds it.
+// Waiting, unless those jobs have finished and let it go on. One that it waits for already gets the
+// policy that is given now, also if that one has ended and the job waits for a person: the node
+// that leads lets it go on then, or cancels it. The error is an ErrNotFound or ErrInvalid as above,
+// an ErrNotFound if the job itself is not there, an ErrInvalid if it is a child, for which its
+// parent may wait, an ErrConflict if it has started or finished, or an ErrBusy while an open
+// transaction of a caller holds it.
 func Add(ctx context.Context, c *holdfast.Client, job holdfast.ID, policy store.FailurePolicy, on ...holdfast.ID) (store.State, error) {
 	e, _ := access.Engine(c)
 	return e.Depend(ctx, store.DependParams{Namespace: c.Namespace(), Job: job, On: dependencies(policy, on)})

@@ -49,7 +49,7 @@ func get[T any](t *testing.T) func(T, error) T {
 // TestAfterOneThatRuns: a run that began before others came after its job does not know of them.
 func TestAfterOneThatRuns(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := open(t)
 	runs, end := make(chan struct{}), make(chan error)

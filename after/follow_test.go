@@ -15,7 +15,7 @@ import (
 // TestFollowUps: of the follow-ups of a job those run that its end is for, and know about it.
 func TestFollowUps(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := open(t)
 	ran := make(chan string, 10)

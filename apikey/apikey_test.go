@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -233,5 +234,37 @@ func TestCacheAsTheClockGoesBack(t *testing.T) {
 	now = now.Add(-time.Hour)
 	if _, err := c.Verify(t.Context(), secret); !errors.Is(err, apikey.ErrRevoked) {
 		t.Errorf("an hour before: %v", err)
+	}
+}
+
+// TestCacheOfIdsMadeUp: however many ids there is no key of, a key that there is stays remembered,
+// and so does that there is none of an id, until there is one.
+func TestCacheOfIdsMadeUp(t *testing.T) {
+	t.Parallel()
+	m, key, secret := made(t, apikey.Params{Role: apikey.Viewer})
+	now := start
+	c := apikey.NewCache(m, func() time.Time { return now })
+	if _, err := c.Verify(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	const others = 25_000
+	for i := range others {
+		for range 2 {
+			if _, err := c.APIKey(t.Context(), fmt.Sprintf("other-%d", i)); !errors.Is(err, store.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := c.Verify(t.Context(), secret); err != nil || m.asked != 1+others {
+		t.Errorf("%v; the database was asked %d times", err, m.asked)
+	}
+	m.keys["other-24999"] = key
+	now = now.Add(apikey.CacheFor)
+	if _, err := c.APIKey(t.Context(), "other-24999"); err != nil {
+		t.Errorf("a key that was made: %v", err)
+	}
+	delete(m.keys, key.ID)
+	if _, err := c.Verify(t.Context(), secret); err == nil {
+		t.Error("a key that is gone is let in")
 	}
 }

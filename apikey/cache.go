@@ -13,7 +13,7 @@ const (
 	// CacheFor is how long a Cache answers without its store: so long a key that was revoked may
 	// still be used.
 	CacheFor = 10 * time.Second
-	// cached bounds how many keys a Cache remembers.
+	// cached bounds how many keys a Cache remembers, and of how many ids that there is none.
 	cached = 10_000
 )
 
@@ -23,9 +23,10 @@ type Cache struct {
 	store store.APIKeys
 	now   func() time.Time
 
-	mu   sync.Mutex
-	keys map[string]remembered
-	used map[string]time.Time
+	mu      sync.Mutex
+	keys    map[string]remembered
+	missing map[string]remembered // apart, so that ids that are made up make it forget no key
+	used    map[string]time.Time
 }
 
 type remembered struct {
@@ -36,7 +37,7 @@ type remembered struct {
 
 // NewCache returns a cache of a store's keys, which goes by a clock, such as that of the store.
 func NewCache(s store.APIKeys, now func() time.Time) *Cache {
-	return &Cache{store: s, now: now, keys: map[string]remembered{}, used: map[string]time.Time{}}
+	return &Cache{store: s, now: now, keys: map[string]remembered{}, missing: map[string]remembered{}, used: map[string]time.Time{}}
 }
 
 // APIKey returns a key as it was at most CacheFor ago. That there is none is remembered, too; other
@@ -45,6 +46,9 @@ func (c *Cache) APIKey(ctx context.Context, id string) (store.APIKey, error) {
 	now := c.now()
 	c.mu.Lock()
 	r, found := c.keys[id]
+	if !found {
+		r, found = c.missing[id]
+	}
 	c.mu.Unlock()
 	if found && now.Before(r.until) && !now.Before(r.until.Add(-CacheFor)) { // the clock may have been set back
 		return r.key, r.err
@@ -55,10 +59,16 @@ func (c *Cache) APIKey(ctx context.Context, id string) (store.APIKey, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.keys) >= cached {
-		clear(c.keys)
+	delete(c.keys, id)
+	delete(c.missing, id)
+	among := c.keys
+	if err != nil {
+		among = c.missing
 	}
-	c.keys[id] = remembered{key, err, now.Add(CacheFor)}
+	if len(among) >= cached {
+		clear(among)
+	}
+	among[id] = remembered{key, err, now.Add(CacheFor)}
 	return key, err
 }
 

@@ -50,7 +50,7 @@ func get[T any](t *testing.T) func(T, error) T {
 // TestBatch: members add members, some fail, and the jobs for the end are told.
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := open(t)
 	reported := make(chan string, 10)
@@ -107,7 +107,7 @@ func TestBatch(t *testing.T) {
 // TestCancel: the members that have not finished are cancelled, and the batch is called back.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := open(t)
 	runs := make(chan struct{})

@@ -82,7 +82,7 @@ func start(tb testing.TB, hf *holdfast.Client) {
 // eventually waits for a condition.
 func eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	late := time.NewTimer(time.Minute)
+	late := time.NewTimer(5 * time.Minute)
 	defer late.Stop()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
@@ -90,7 +90,7 @@ func eventually(tb testing.TB, what string, condition func() bool) {
 		select {
 		case <-look.C:
 		case <-late.C:
-			tb.Fatalf("%s: not within a minute", what)
+			tb.Fatalf("%s: not within five minutes", what)
 		}
 	}
 }

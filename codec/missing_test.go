@@ -68,7 +68,7 @@ func TestMissingKeyHoldsTheJob(t *testing.T) {
 			})
 			w, least := held.Wait, time.Second<<(held.LeaseNumber-1) // the second time for two seconds, and up to a quarter more
 			if held.Attempt != 0 || len(held.Attempts) != 0 || w == nil || w.Held || w.Reason != store.ReasonCodecKey ||
-				w.Error != `codec key "k2" is missing on this node` || w.Until.Sub(w.Since) < least || w.Until.Sub(w.Since) > 2*least {
+				w.Error != `codec key "k2" is missing on this node` || w.Until.Sub(held.ClaimedAt) < least || w.Until.Sub(w.Since) > 2*least {
 				t.Errorf("held: %+v, waits %+v", held, w)
 			}
 			if c := explained.Causes[0]; c.Code != why.CodecKey || !strings.Contains(c.Text, `codec key "k2"`) || !c.Until.Equal(w.Until) {

@@ -124,8 +124,10 @@ func (t *Target) check() error {
 	switch {
 	case t.URL == "":
 		return invalid("the url is missing")
-	case len(t.URL) > maxURL || err != nil:
-		return invalid("the url cannot be parsed, or is longer than %d bytes", maxURL) // without it: it may contain a password
+	case len(t.URL) > maxURL:
+		return invalid("the url is longer than %d bytes", maxURL)
+	case err != nil: // which is not shown: it may contain a password
+		return invalid("the url cannot be parsed; one is like https://jobs.example.com/mail")
 	case to.Scheme != "http" && to.Scheme != "https":
 		return invalid("the url's scheme is %q; it must be http or https", to.Scheme)
 	case to.Hostname() == "":

@@ -1,17 +1,36 @@
 package events
 
-import "slices"
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+)
 
 // mark tells elements of a list apart that have the same number at different times.
 type mark struct {
-	seq, at, lease int64
-	kind, name     string
+	seq, at int64
+	// of is the lease of the run that wrote an entry, and the entry from which on the numbers of
+	// messages are counted: many messages may be sent in the same microsecond.
+	of         int64
+	kind, name string
+}
+
+// sum is the mark in short, for a Place, or 0 for the zero mark. Readers keep it: if it is computed
+// in another way they read all again.
+func (m mark) sum() uint64 {
+	if m == (mark{}) {
+		return 0
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %d %d %q %q", m.seq, m.at, m.of, m.kind, m.name)
+	return max(h.Sum64(), 1)
 }
 
 // list is a list that grows, and of which the end may be dropped, after which it grows again with
 // the same numbers. It keeps marks of what was read.
 type list[T any] struct {
-	after int64 // what comes up to this number was read before, and is not known
+	after int64  // what comes up to this number was read before, and is not known
+	sum   uint64 // of the mark of the element with this number; 0: it is not known either
 	marks []mark
 	mark  func(*T) mark
 }
@@ -21,6 +40,15 @@ type change[T any] struct {
 	fresh   []T
 	dropped int64 // what comes from this number on is gone, but for what is fresh; 0: nothing
 	marks   []mark
+}
+
+// kept is the mark of the last element that was known and is still there, or the zero mark.
+func (c *change[T]) kept() mark {
+	n := len(c.marks) - len(c.fresh)
+	if n == 0 {
+		return mark{}
+	}
+	return c.marks[n-1]
 }
 
 // look reads what has come. It begins with the last element that is known: if that has changed or
@@ -56,12 +84,15 @@ func (l *list[T]) look(read func(after int64) ([]T, error)) (c change[T], err er
 }
 
 // take takes over what look has read.
-func (l *list[T]) take(c change[T]) { l.marks, l.after = c.marks, 0 }
+func (l *list[T]) take(c change[T]) { l.marks, l.after, l.sum = c.marks, 0, 0 }
 
 // isLast reports whether an element is the last one that is known.
 func (l *list[T]) isLast(e *T, last int64) bool {
 	m := l.mark(e)
-	return m.seq == last && (len(l.marks) == 0 || m == l.marks[len(l.marks)-1])
+	if len(l.marks) > 0 {
+		return m == l.marks[len(l.marks)-1]
+	}
+	return m.seq == last && (l.sum == 0 || m.sum() == l.sum)
 }
 
 // compare finds what is new of all there is. If nothing is as it was known all is new.

@@ -12,8 +12,16 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-func entriesList(after int64) list[holdfast.JournalEntry] {
-	return newReading(nil, holdfast.ID{}, Place{Entry: after}).entries
+func entriesList(after Place) list[holdfast.JournalEntry] {
+	return newReading(nil, holdfast.ID{}, after).entries
+}
+
+// placeAfter is the place of a reader that has read these entries.
+func placeAfter(entries []holdfast.JournalEntry) (p Place) {
+	if n := len(entries); n > 0 {
+		p.toEntry(entryMark(&entries[n-1]))
+	}
+	return p
 }
 
 // journalOf is a journal of n entries, of which those from one on are of another lease.
@@ -59,7 +67,7 @@ func TestListReadsOn(t *testing.T) {
 		{"begun anew", journalOf(3000, 1, 1), journalOf(1, 2, 1), []int64{2999, 0}, 1, 1},
 		{"nothing yet", nil, nil, []int64{0}, 0, 0},
 	} {
-		l := entriesList(0)
+		l := entriesList(Place{})
 		var asked []int64
 		known, err := l.look(pages(c.known, &asked))
 		if err != nil {
@@ -75,29 +83,50 @@ func TestListReadsOn(t *testing.T) {
 	}
 }
 
-// TestListFromAPlace: what was read before is not read again, unless it is not there any more.
+// TestListFromAPlace: what was read before is not read again, unless it is not there any more, or
+// something else is there under its number. Numbers alone do not tell that.
 func TestListFromAPlace(t *testing.T) {
 	t.Parallel()
+	marked, numbers := placeAfter(journalOf(5, 1, 1)), Place{Entry: 5}
 	for _, c := range []struct {
-		there          int64
+		after          Place
+		there, anew    int64 // of which those from anew on are of another run; 0: none
 		fresh, dropped int64
-	}{{5, 0, 0}, {7, 2, 0}, {4, 4, 1}, {0, 0, 1}} {
-		l := entriesList(5)
+	}{
+		{marked, 5, 0, 0, 0},
+		{marked, 7, 0, 2, 0},
+		{marked, 4, 0, 4, 1},
+		{marked, 0, 0, 0, 1},
+		{marked, 7, 6, 2, 0},
+		{marked, 5, 5, 5, 1},
+		{marked, 7, 3, 7, 1},
+		{marked, 1500, 1, 1500, 1},
+		{numbers, 5, 0, 0, 0},
+		{numbers, 7, 0, 2, 0},
+		{numbers, 4, 0, 4, 1},
+		{numbers, 7, 3, 2, 0},
+	} {
+		there := journalOf(c.there, 1, 1)
+		if c.anew > 0 {
+			there = journalOf(c.there, 2, c.anew)
+		}
+		l := entriesList(c.after)
 		var asked []int64
-		got, err := l.look(pages(journalOf(c.there, 1, 1), &asked))
+		got, err := l.look(pages(there, &asked))
 		if err != nil || int64(len(got.fresh)) != c.fresh || got.dropped != c.dropped {
-			t.Errorf("of %d entries after 5 it reads %d, %d dropped, %v", c.there, len(got.fresh), got.dropped, err)
+			t.Errorf("%+v: it reads %d, %d dropped, %v", c, len(got.fresh), got.dropped, err)
 		}
 	}
 }
 
-// TestListIsWhatWasTold: whatever becomes of a journal, and whichever looks fail, who does what he
-// is told has the journal in the end.
+// TestListIsWhatWasTold: whatever becomes of a journal, whichever looks fail, and however often a
+// reader goes away and comes back with its place, if it does what it is told it has the journal in
+// the end.
 func TestListIsWhatWasTold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var there, told []holdfast.JournalEntry
-		l := entriesList(0)
+		l := entriesList(Place{})
 		lease := int64(1)
 		for range rapid.IntRange(1, 20).Draw(t, "looks") {
 			for range rapid.IntRange(0, 3).Draw(t, "changes") {
@@ -108,6 +137,9 @@ func TestListIsWhatWasTold(t *testing.T) {
 				for range rapid.IntRange(0, 3).Draw(t, "entries") {
 					there = append(there, holdfast.JournalEntry{Seq: int64(len(there) + 1), Lease: lease})
 				}
+			}
+			if rapid.Bool().Draw(t, "comes back") {
+				l = entriesList(placeAfter(told))
 			}
 			fails := rapid.Bool().Draw(t, "fails")
 			var asked []int64

@@ -16,22 +16,30 @@ const page = 1000
 type reading struct {
 	client   *holdfast.Client
 	job      holdfast.ID
+	at       Place // of what was told
 	seen     growth
 	entries  list[holdfast.JournalEntry]
 	messages list[holdfast.JournalMessage]
-	received map[int64]bool // the messages that entries have received
+	start    int64          // the entry with which the job last continued as new, 0 if it never did; negative: not known
+	received map[int64]bool // the messages that entries have received, of those since then
 }
 
 func newReading(client *holdfast.Client, job holdfast.ID, after Place) *reading {
-	return &reading{
-		client: client, job: job, received: map[int64]bool{},
-		entries: list[holdfast.JournalEntry]{after: after.Entry, mark: func(e *holdfast.JournalEntry) mark {
-			return mark{e.Seq, e.At.UnixMicro(), e.Lease, e.Kind, e.Path}
-		}},
-		messages: list[holdfast.JournalMessage]{after: after.Message, mark: func(m *holdfast.JournalMessage) mark {
-			return mark{m.Seq, m.At.UnixMicro(), 0, m.Kind, m.Name}
-		}},
+	r := &reading{client: client, job: job, at: after, received: map[int64]bool{}}
+	r.entries = list[holdfast.JournalEntry]{after: after.Entry, sum: after.entryMark, mark: entryMark}
+	r.messages = list[holdfast.JournalMessage]{after: after.Message, sum: after.messageMark, mark: r.messageMark}
+	if after.Entry > 0 { // else the first entries are the first ones that it reads
+		r.start = -1
 	}
+	return r
+}
+
+func entryMark(e *holdfast.JournalEntry) mark {
+	return mark{e.Seq, e.At.UnixMicro(), e.Lease, e.Kind, e.Path}
+}
+
+func (r *reading) messageMark(m *holdfast.JournalMessage) mark {
+	return mark{m.Seq, m.At.UnixMicro(), r.start, m.Kind, m.Name}
 }
 
 // growth tells without reading a journal whether it may have grown. The zero value is that of no
@@ -75,23 +83,12 @@ func (r *reading) look(ctx context.Context) (details []Detail, err error) {
 	if now == r.seen {
 		return nil, nil
 	}
-	entries, err := r.entries.look(func(after int64) ([]holdfast.JournalEntry, error) {
-		return r.client.JournalEntries(ctx, r.job, after, page)
-	})
-	if err != nil {
-		return nil, err
-	}
-	messages, err := r.messages.look(func(after int64) ([]holdfast.JournalMessage, error) {
-		return r.client.JournalMessages(ctx, r.job, after, page)
-	})
+	entries, messages, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.entries.take(entries)
 	r.messages.take(messages)
-	if entries.dropped > 0 {
-		details = append(details, Detail{Dropped: entries.dropped})
-	}
 	for i := range entries.fresh {
 		r.received[entries.fresh[i].Message] = true
 	}
@@ -99,12 +96,76 @@ func (r *reading) look(ctx context.Context) (details []Detail, err error) {
 		m := &messages.fresh[i]
 		m.Unread = m.Kind == "signal" && !r.received[m.Seq]
 	}
+	if entries.dropped > 0 {
+		details = append(details, Detail{Dropped: entries.dropped})
+	}
+	if messages.dropped > 0 {
+		details = append(details, Detail{DroppedMessages: messages.dropped})
+	}
 	details = inTurn(details, entries.fresh, messages.fresh)
 	if r.seen.changed(now) {
 		details = append(details, Detail{Record: &record})
 	}
+	r.place(details, &entries, &messages)
 	r.seen = now
 	return details, nil
+}
+
+// read reads what is new of the entries, and then of the messages.
+func (r *reading) read(ctx context.Context) (
+	entries change[holdfast.JournalEntry], messages change[holdfast.JournalMessage], err error,
+) {
+	entries, err = r.entries.look(func(after int64) ([]holdfast.JournalEntry, error) {
+		return r.client.JournalEntries(ctx, r.job, after, page)
+	})
+	if err == nil {
+		err = r.begin(ctx, entries.fresh)
+	}
+	if err == nil {
+		messages, err = r.messages.look(func(after int64) ([]holdfast.JournalMessage, error) {
+			return r.client.JournalMessages(ctx, r.job, after, page)
+		})
+	}
+	return entries, messages, err
+}
+
+// begin notes with which entry the job last continued as new, which is the first one of its
+// journal. Its messages are counted from 1 again since then.
+func (r *reading) begin(ctx context.Context, fresh []holdfast.JournalEntry) (err error) {
+	if r.start < 0 {
+		if fresh, err = r.client.JournalEntries(ctx, r.job, 0, 1); err != nil {
+			return err
+		}
+		r.start = 0
+	}
+	if len(fresh) > 0 && fresh[0].Kind == "continued" {
+		r.start, r.received = fresh[0].Seq, map[int64]bool{}
+	}
+	return nil
+}
+
+// place says where to go on after each detail.
+func (r *reading) place(details []Detail, entries *change[holdfast.JournalEntry], messages *change[holdfast.JournalMessage]) {
+	if entries.dropped == 0 {
+		r.at.toEntry(entries.kept()) // as before, but that a place made of numbers gets its marks
+	}
+	if messages.dropped == 0 {
+		r.at.toMessage(messages.kept())
+	}
+	for i := range details {
+		d := &details[i]
+		switch {
+		case d.Dropped > 0:
+			r.at.toEntry(entries.kept())
+		case d.DroppedMessages > 0:
+			r.at.toMessage(messages.kept())
+		case d.Entry != nil:
+			r.at.toEntry(entryMark(d.Entry))
+		case d.Message != nil:
+			r.at.toMessage(r.messageMark(d.Message))
+		}
+		d.Place = r.at
+	}
 }
 
 // inTurn adds entries and messages in the order of their times. At the same time messages come

@@ -9,8 +9,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Detail is something that a watched job has done. One of its fields is set.
+// Detail is something that a watched job has done. One of its fields is set beside Place.
 type Detail struct {
+	// Place is where to go on after it.
+	Place Place
 	// Entry is a new entry of the journal: a step that has ended, a timer, a child, a value that
 	// was published, and so on.
 	Entry *holdfast.JournalEntry
@@ -19,21 +21,19 @@ type Detail struct {
 	// Dropped says that the entries from this number on are forgotten, as the job was resumed or
 	// has continued as new. Those that were written since follow, under the same numbers.
 	Dropped int64
+	// DroppedMessages says the same of messages, of a job that has continued as new. Those that it
+	// had not received follow, under new numbers.
+	DroppedMessages int64
 	// Record is the job as it is now: once it is known, and whenever its state, attempt, run time
 	// or progress has changed.
 	Record *store.Record
 }
 
-// Place is how far a job was watched; the zero value is its beginning.
-type Place struct {
-	Entry   int64 // the last entry
-	Message int64 // the last message
-}
-
 // Watch yields what a job of the client's namespace has done after a place, and what it does, as it
 // happens, until it has finished: the entries of its journal and the messages to it in the order of
 // their times, and changes of its state. What was written before such a change comes before it, so
-// a finished Record is the last one.
+// a finished Record is the last one. If the place's last entry or message is not there any more, as
+// it was, that is told first (Dropped, DroppedMessages), and then all that there is.
 //
 // What a run writes arrives at once, also from other processes; what people do to a job that waits
 // may take five seconds, or one where no wake-ups arrive. Only jobs that are watched are told of,

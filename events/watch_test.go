@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,7 +84,7 @@ func TestWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		for e, _ := access.Engine(here); !e.Store.Traits().Wakeups && ctx.Err() == nil; {
 			time.Sleep(time.Millisecond) //nolint:forbidigo // until it hears who watches: that is not repeated here
@@ -179,10 +180,8 @@ func TestWatchFromAPlace(t *testing.T) {
 		var told []string
 		for d, err := range events.Watch(t.Context(), c, job.ID, place) {
 			told = append(told, say(d, err))
-			if d.Entry != nil {
-				if place.Entry = d.Entry.Seq; place.Entry == 2 {
-					break
-				}
+			if place = d.Place; place.Entry == 2 {
+				break
 			}
 		}
 		for d, err := range events.Watch(t.Context(), c, job.ID, place) {
@@ -190,6 +189,146 @@ func TestWatchFromAPlace(t *testing.T) {
 		}
 		want := append(slices.Repeat([]string{"streamed s"}, 5), "completed")
 		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
+// see watches a job from a place on until enough is told, or to its end, and returns where it is
+// then.
+func see(t *testing.T, c *holdfast.Client, job holdfast.ID, at events.Place, enough func(events.Detail) bool) (events.Place, []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	var told []string
+	for d, err := range events.Watch(ctx, c, job, at) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch at = d.Place; {
+		case d.Message != nil:
+			told = append(told, fmt.Sprintf("message %d %s", d.Message.Seq, d.Message.Data))
+		case d.Entry != nil:
+			told = append(told, fmt.Sprintf("entry %d %s", d.Entry.Seq, d.Entry.Kind))
+		case d.DroppedMessages > 0:
+			told = append(told, fmt.Sprintf("messages dropped from %d", d.DroppedMessages))
+		case d.Dropped > 0:
+			told = append(told, fmt.Sprintf("dropped from %d", d.Dropped))
+		}
+		if enough(d) {
+			break
+		}
+	}
+	return at, told
+}
+
+func never(events.Detail) bool { return false }
+
+// TestWatchAfterItContinuedAsNew: a watcher that comes back after the job has continued as new, and
+// has as many messages again, is told that those which it knows are gone, and of all that there
+// are, though they were sent in one moment and look the same.
+func TestWatchAfterItContinuedAsNew(t *testing.T) {
+	onBoth(t, func(t *testing.T, g ground) {
+		c := process(t, g)
+		kind, on := holdfast.NewKind[int, string]("actor"), holdfast.NewSignal[string]("go")
+		err := kind.Handle(c, func(run *holdfast.Run, rounds int) (string, error) {
+			for range 3 {
+				if _, err := on.Wait(run); err != nil {
+					return "", err
+				}
+			}
+			if rounds > 0 {
+				return "", kind.ContinueAsNew(rounds - 1)
+			}
+			return "done", nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := kind.Enqueue(t.Context(), c, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = g.within(t.Context(), func(tx store.Tx) error {
+			var sends []*store.Send // at once: they have the same time
+			for range 6 {
+				m := store.Message{Kind: store.MessageSignal, Name: "go", Data: []byte(`"on"`)}
+				sends = append(sends, &store.Send{Job: job.ID, Message: m})
+			}
+			e, _ := access.Engine(c)
+			return errors.Join(e.Store.SendTx(t.Context(), tx, sends), sends[5].Err)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, told := see(t, c, job.ID, events.Place{}, func(d events.Detail) bool { return d.Place.Message == 2 })
+		if want := []string{`message 1 "on"`, `message 2 "on"`}; !slices.Equal(told, want) || at.Entry != 0 {
+			t.Fatalf("told %q, want %q", told, want)
+		}
+		work(t, c)
+		if _, err := job.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		end, told := see(t, c, job.ID, at, never)
+		want := []string{
+			"messages dropped from 1", `message 1 "on"`, `message 2 "on"`, `message 3 "on"`,
+			"entry 4 continued", "entry 5 received", "entry 6 received", "entry 7 received",
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+		if again, told := see(t, c, job.ID, end, never); len(told) > 0 || again != end {
+			t.Errorf("at the end, %v, it is told %q, and is at %v", end, told, again)
+		}
+		numbers := events.Place{Entry: at.Entry, Message: at.Message}
+		if _, told := see(t, c, job.ID, numbers, never); len(told) == 0 || told[0] != `message 3 "on"` {
+			t.Errorf("after the numbers %v it is told %q", numbers, told)
+		}
+	})
+}
+
+// TestWatchAfterItWasResumed: a watcher that comes back after the journal was cut, and has grown
+// beyond its place again, is told so.
+func TestWatchAfterItWasResumed(t *testing.T) {
+	onBoth(t, func(t *testing.T, g ground) {
+		c := process(t, g)
+		var pays atomic.Bool
+		kind := holdfast.NewKind[int, int]("trip")
+		err := kind.Handle(c, func(run *holdfast.Run, n int) (int, error) {
+			for _, name := range []string{"book", "pay", "post"} {
+				_, err := holdfast.Step(run, name, func(context.Context) (int, error) {
+					if name == "pay" && !pays.Load() {
+						return 0, holdfast.Fail(errors.New("the card is refused"))
+					}
+					return n, nil
+				})
+				if err != nil {
+					return 0, err
+				}
+			}
+			return n, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, c)
+		job, err := kind.Enqueue(t.Context(), c, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, told := see(t, c, job.ID, events.Place{}, never)
+		if want := []string{"entry 1 step", "entry 2 step failed"}; !slices.Equal(told, want) {
+			t.Fatalf("told %q, want %q", told, want)
+		}
+		pays.Store(true)
+		if results, err := c.Resume(t.Context(), "another card", job.ID); err != nil || results[0].Err != nil {
+			t.Fatal(results, err)
+		}
+		if _, err := job.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"dropped from 1", "entry 1 step", "entry 2 step", "entry 3 step"}
+		if _, told := see(t, c, job.ID, at, never); !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
 	})
@@ -219,7 +358,7 @@ func TestWatchBeforeAnybodyWorks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		told := make(chan string, 10)
 		go func() {

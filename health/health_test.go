@@ -100,7 +100,7 @@ func TestProbes(t *testing.T) {
 // wantAnswers waits until the probes answer like this.
 func wantAnswers(t *testing.T, url, state string, live, ready int, says string) {
 	t.Helper()
-	late := time.NewTimer(time.Minute)
+	late := time.NewTimer(5 * time.Minute)
 	defer late.Stop()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/holdfasttest"
+	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -143,4 +144,30 @@ func TestProcesses(t *testing.T) {
 			holdfasttest.Run(t, func(env *holdfasttest.Env) { story(env, env.Open()) })
 		})
 	}
+}
+
+// TestSlotsMoveBetweenProcesses: the slot of a limit comes to the process that has the next job, at
+// once, though the safety nets of both look once an hour.
+func TestSlotsMoveBetweenProcesses(t *testing.T) {
+	t.Parallel()
+	holdfasttest.Run(t, func(env *holdfasttest.Env) {
+		processes := []*holdfasttest.Env{env, env.Open()}
+		var kinds []holdfast.Kind[int, int]
+		for i, p := range processes {
+			kinds = append(kinds, holdfast.NewKind[int, int]("kind"+strconv.Itoa(i)))
+			if err := kinds[i].Handle(p.Client, func(_ *holdfast.Run, n int) (int, error) { return n, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := limit.Set(t.Context(), env.Client, "one", limit.Capacity(1), limit.Kinds("kind0", "kind1")); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range processes {
+			p.Start()
+		}
+		env.Advance(time.Second)
+		for i := range 6 {
+			ends(env, enqueue(env, kinds[i%2], i), store.Completed, 0)
+		}
+	})
 }

@@ -78,7 +78,7 @@ func TestBacklogCountsWhatIsNotStored(t *testing.T) {
 		g := &gates{Source: source}
 		hf := open(t, g, limit.Backlog("imports", 10))
 		into := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			_, err := light.Enqueue(ctx, hf, 0, holdfast.Queue("imports"))
 			return err
@@ -171,7 +171,7 @@ func TestBacklogInTransactions(t *testing.T) {
 	test := func(t *testing.T, source store.Source, begin func(ctx context.Context) (*sql.Tx, store.Tx)) {
 		g := &gates{Source: source}
 		hf := open(t, g, limit.BacklogWait("default", 1))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		stop := holdfast.NewSignal[int]("stop")
 		tx, wrapped := begin(ctx)
@@ -250,7 +250,7 @@ func TestBacklogInTransactionsOfItsPool(t *testing.T) {
 	}
 	t.Cleanup(pool.Close)
 	hf := open(t, postgres.Pool(pool), limit.Backlog("default", 1))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var all []pgx.Tx
 	for range config.MaxConns {

@@ -133,7 +133,7 @@ func TestBacklogOfKeyIsExact(t *testing.T) {
 		if err := light.Handle(hf, func(*holdfast.Run, time.Duration) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		var producers sync.WaitGroup
 		var through atomic.Int64

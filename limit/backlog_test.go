@@ -16,14 +16,14 @@ import (
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(5 * time.Minute)
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for !condition() {
 		select {
 		case <-look.C:
 		case <-late:
-			t.Fatalf("%s: not within a minute", what)
+			t.Fatalf("%s: not within five minutes", what)
 		}
 	}
 }

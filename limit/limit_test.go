@@ -136,7 +136,7 @@ func (c *cluster) enqueue(
 func (c *cluster) finish(ids []holdfast.ID) {
 	c.t.Helper()
 	for _, id := range ids {
-		ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Minute)
 		err := c.nodes[0].Wait(ctx, id)
 		cancel()
 		if err != nil {
@@ -358,7 +358,7 @@ func runKeys(t *testing.T, nodes []*holdfast.Client, kind holdfast.Task[string],
 		ids = append(ids, job.ID)
 	}
 	for _, id := range ids {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		err := nodes[0].Wait(ctx, id)
 		cancel()
 		if err != nil {
@@ -522,5 +522,83 @@ func TestDeletePerKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "the other one runs, too", func() bool { return len(both) == 2 })
+	})
+}
+
+// TestBecomesPerKey: the slots that a node has of a limit which becomes one per key are given back,
+// as they count for nothing then.
+func TestBecomesPerKey(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		hf := open(t, source)
+		set(t)(limit.Set(t.Context(), hf, "x", limit.Capacity(5), limit.Rate(1000, time.Second)))
+		err := light.Handle(hf, func(*holdfast.Run, time.Duration) error { return nil })
+		if err == nil {
+			err = hf.Start(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := func() bool {
+			l, err := limit.Get(t.Context(), hf, "x")
+			return err == nil && len(l.Holders) > 0
+		}
+		job, err := light.Enqueue(t.Context(), hf, 0)
+		if err == nil {
+			err = hf.Wait(t.Context(), job.ID)
+		}
+		if err != nil || !held() {
+			t.Fatalf("after a job no slots are held, %v", err)
+		}
+		set(t)(limit.Set(t.Context(), hf, "x", limit.PerKey()))
+		eventually(t, "the slots are given back", func() bool { return !held() })
+	})
+}
+
+// TestHeavierThanAnyLimit: jobs run whose weights, as they are now, are more than any limit has.
+// The other limits of their node go on.
+func TestHeavierThanAnyLimit(t *testing.T) {
+	t.Parallel()
+	onDatabases(t, func(t *testing.T, source store.Source) {
+		const run = 3
+		hf := open(t, source)
+		running, end := make(chan struct{}, run), make(chan struct{})
+		err := errors.Join(
+			heavy.Handle(hf, func(r *holdfast.Run, _ time.Duration) error {
+				running <- struct{}{}
+				select {
+				case <-end:
+				case <-r.Done():
+				}
+				return nil
+			}),
+			light.Handle(hf, func(*holdfast.Run, time.Duration) error { return nil }),
+			hf.Start(t.Context()),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer close(end)
+		for range run {
+			if _, err := heavy.Enqueue(t.Context(), hf, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range run {
+			<-running
+		}
+		set(t)(limit.Set(t.Context(), hf, "memory", limit.Capacity(1_000_000_000), limit.Weight("heavy", 400_000_000)))
+		set(t)(limit.Set(t.Context(), hf, "small", limit.Capacity(1), limit.Kinds("light")))
+		eventually(t, "it is known what runs", func() bool {
+			l, err := limit.Get(t.Context(), hf, "memory")
+			return err == nil && len(l.Holders) == 1 && l.Holders[0].Slots == run*400_000_000
+		})
+		job, err := light.Enqueue(t.Context(), hf, 0)
+		if err == nil {
+			err = hf.Wait(t.Context(), job.ID)
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	})
 }

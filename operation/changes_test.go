@@ -24,7 +24,7 @@ func TestStop(t *testing.T) {
 		serve(t, c, func(*holdfast.Run, int) error { return nil })
 		id := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Filter: in(), Action: operation.Tag("x")}))
 		tagged := store.Filter{Tags: []string{"x"}}
-		for until := time.Now().Add(time.Minute); count(t, c, tagged) < 150; time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
+		for until := time.Now().Add(5 * time.Minute); count(t, c, tagged) < 150; time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
 			if time.Now().After(until) {
 				t.Fatal("it does not begin")
 			}
@@ -62,7 +62,7 @@ func TestPause(t *testing.T) {
 		id := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Filter: in(), Action: operation.Tag("x")}))
 		settledAbove(t, c, store.Filter{Tags: []string{"x"}}, 100)
 		must[[]store.Result](t)(c.Pause(t.Context(), "wait", id))
-		for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // it polls
+		for until := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // it polls
 			if info := must[operation.Info](t)(operation.Get(t.Context(), c, id)); info.State == store.Waiting {
 				if info.Counts.Changed == 0 || info.Counts.Changed == n {
 					t.Errorf("it was paused at %+v", info.Counts)
@@ -87,7 +87,7 @@ func TestPause(t *testing.T) {
 
 func settledAbove(t *testing.T, c *holdfast.Client, f store.Filter, n int) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); count(t, c, f) < n; time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
+	for until := time.Now().Add(5 * time.Minute); count(t, c, f) < n; time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
 		if time.Now().After(until) {
 			t.Fatalf("%d of %d", count(t, c, f), n)
 		}
@@ -155,8 +155,10 @@ func TestTwo(t *testing.T) {
 		second := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Filter: in(), Action: operation.Move("b")}))
 		// A third, over all jobs, leaves them alone.
 		third := must[holdfast.ID](t)(operation.Start(t.Context(), c, operation.Operation{Action: operation.Cancel()}))
-		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // ids tell of milliseconds
-		later(t, c, 7)                   // which no operation comes to, as it was started before
+		// Ids tell of the milliseconds of this clock, the operations began by the database's.
+		began := must[store.Record](t)(c.Get(t.Context(), third)).CreatedAt
+		time.Sleep(max(time.Until(began), 0) + 5*time.Millisecond) //nolint:forbidigo // as above
+		later(t, c, 7)                                             // which no operation comes to, as it was started before
 		serve(t, c, func(*holdfast.Run, int) error { return nil })
 		for _, id := range []holdfast.ID{first, second, third} {
 			info := must[operation.Info](t)(operation.Wait(t.Context(), c, id))
@@ -176,7 +178,7 @@ func TestTwo(t *testing.T) {
 // settledLines waits until so many pages are in the log of an operation.
 func settledLines(t *testing.T, c *holdfast.Client, id holdfast.ID, pages int) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
+	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
 		page := must[joblog.Page](t)(joblog.Read(t.Context(), c, id, joblog.Query{}))
 		if len(page.Lines) == pages && strings.Contains(string(page.Lines[pages-1].Attrs), fmt.Sprintf(`"changed":%d`, 100*pages)) {
 			return

@@ -88,7 +88,7 @@ func later(t *testing.T, c *holdfast.Client, n int) {
 // do starts an operation and waits for its end.
 func do(t *testing.T, c *holdfast.Client, op operation.Operation) operation.Info {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	id := must[holdfast.ID](t)(operation.Start(ctx, c, op))
 	return must[operation.Info](t)(operation.Wait(ctx, c, id))
@@ -173,7 +173,7 @@ func TestActions(t *testing.T) {
 // settled waits until so many jobs match.
 func settled(t *testing.T, c *holdfast.Client, f store.Filter, n int) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); count(t, c, f) != n; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
+	for until := time.Now().Add(5 * time.Minute); count(t, c, f) != n; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // it polls
 		if time.Now().After(until) {
 			t.Fatalf("%d of %d", count(t, c, f), n)
 		}

@@ -29,6 +29,9 @@ import (
 // changed and by whom, and changes nothing if it is so already: a program may call it whenever it
 // starts. The errors are holdfast.ErrInvalid, and holdfast.ErrConflict if there are
 // store.MostRetentionClasses others.
+//
+// A class that was read before has SetAt: if another has changed or deleted it since, nothing
+// changes, and the error is a *store.ChangedError, an ErrConflict.
 func Set(ctx context.Context, c *holdfast.Client, class store.RetentionClass) (store.RetentionClass, error) {
 	if err := valid.Name("retention class", class.Name); err != nil {
 		return store.RetentionClass{}, err
@@ -61,8 +64,15 @@ func Get(ctx context.Context, c *holdfast.Client, name string) (store.RetentionC
 // Delete deletes a class. The errors are holdfast.ErrNotFound, and holdfast.ErrConflict while a
 // queue of any namespace names it.
 func Delete(ctx context.Context, c *holdfast.Client, name string) error {
-	e, _ := access.Engine(c)
-	return e.Store.DeleteRetention(ctx, name, c.Actor())
+	return DeleteFrom(ctx, c, store.RetentionClass{Name: name})
+}
+
+// DeleteFrom is Delete of a class that was read before, which has SetAt: if another has changed it
+// since, it stays, and the error is a *store.ChangedError, an ErrConflict.
+func DeleteFrom(ctx context.Context, c *holdfast.Client, was store.RetentionClass) error {
+	e, actor := access.Engine(c)
+	was.SetBy = actor
+	return e.Store.DeleteRetention(ctx, was)
 }
 
 // Name lets a queue of the client's namespace name a class; "": none any more. A queue that does

@@ -31,6 +31,9 @@ func Trigger(ctx context.Context, c *holdfast.Client, name string) (store.Schedu
 		}
 		s, u, err = trigger(ctx, c, name, now, number) // it was changed meanwhile, or the answer was lost
 	}
+	if err == nil && u.Fire.Cancels != (store.ID{}) {
+		finish(store.WithRequest(ctx, nil), e, s, u.Fire.Cancels)
+	}
 	if _, has := errors.AsType[*store.HasRunError](err); has {
 		err = nil // a try whose answer was lost
 	}
@@ -47,13 +50,22 @@ func Trigger(ctx context.Context, c *holdfast.Client, name string) (store.Schedu
 	if err != nil {
 		return store.ScheduleRun{}, fmt.Errorf("triggering schedule %q: %w", name, err)
 	}
-	run := runs[0]
-	if stop := u.Fire.Cancels; stop != (store.ID{}) && stop != run.Job && run.State == store.RunFired {
-		_, err = e.Cancel(ctx, store.CancelParams{
-			Jobs: []store.ID{stop}, Reason: firing.Replaced, Terminate: s.Overlap == store.OverlapTerminate, Unrecorded: true,
-		})
+	return runs[0], nil
+}
+
+// finish asks the job to stop that a fire has replaced, and has the schedule, which is given as it
+// was before, forget it: who retries that job later wants it to run. The fire has made the schedule
+// due, so what does not come about here is done by the leader: if this process dies, the database
+// does not answer, or a transaction of a caller holds the job.
+func finish(ctx context.Context, e *engine.Engine, before store.Schedule, replaced store.ID) {
+	asks := before
+	asks.Cancels = replaced
+	if done, err := stop(ctx, e, &asks); err != nil || !done {
+		e.WakeLeader()
+		return
 	}
-	return run, err
+	u := firing.Asked(&before)
+	_ = e.Fire(ctx, &u) // a conflict, too, leaves it to others: the leader, or who has changed the schedule
 }
 
 // trigger fires once. What replaces a job needs to know which one is the last, and that no earlier
@@ -184,7 +196,7 @@ type backfill struct {
 // fire enqueues the jobs of some times. If one of them has its job already, all are tried alone.
 func (b *backfill) fire(ctx context.Context, nominal []time.Time) error {
 	u := firing.Manual(b.schedule, nominal, b.Number, b.overlap)
-	u.Fire.Actor = b.actor
+	u.Fire.Actor, u.Fire.Backfill = b.actor, true
 	err := b.engine.Fire(ctx, &u)
 	switch {
 	case err == nil:

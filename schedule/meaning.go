@@ -31,7 +31,9 @@ func Due(s *store.Schedule, now time.Time) (nominal time.Time, ok bool) {
 	if s.NextAt.IsZero() {
 		return nominal, false
 	}
-	d, err := firing.Decide(s, now)
+	resumed := *s
+	resumed.PausedAt = time.Time{}
+	d, err := firing.Decide(&resumed, now)
 	if err != nil {
 		return nominal, false
 	}

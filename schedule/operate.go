@@ -40,9 +40,9 @@ func Rehearse(c *holdfast.Client, s Schedule) (store.Schedule, error) {
 	return d.Schedule, nil
 }
 
-// Check lets an Update go on only if a function finds nothing wrong with the schedule as it is
-// before the options that follow; its error is that of Update. So a caller changes what it has
-// seen, and nothing else. The function may be called several times.
+// Check lets an Update or a Reset go on only if a function finds nothing wrong with the schedule as
+// it is before the options that follow; its error is theirs. So a caller changes what it has seen,
+// and nothing else. The function may be called several times.
 func Check(is func(*store.Schedule) error) Option {
 	return func(d *draft) error { return is(&d.Schedule) }
 }
@@ -89,10 +89,13 @@ func Update(ctx context.Context, c *holdfast.Client, name string, opts ...Option
 	})
 }
 
-// Reset sets a schedule to what code has declared last. The errors are ErrNotFound, and ErrConflict
-// if no code has declared it.
-func Reset(ctx context.Context, c *holdfast.Client, name string) (store.Schedule, error) {
+// Reset sets a schedule to what code has declared last. Of the options only a Check does anything.
+// The errors are ErrNotFound, ErrConflict if no code has declared it, and that of a Check.
+func Reset(ctx context.Context, c *holdfast.Client, name string, checks ...Option) (store.Schedule, error) {
 	return change(ctx, c, name, func(d *draft) (bool, error) {
+		if err := d.apply(checks); err != nil {
+			return false, err
+		}
 		if d.Declared == "" {
 			return false, fmt.Errorf("%w: no code has declared the schedule %q", store.ErrConflict, name)
 		}
@@ -140,8 +143,8 @@ func Delete(ctx context.Context, c *holdfast.Client, name string) error {
 }
 
 // stop asks the job to stop that a fire has replaced, if no leader has done that yet: none will for
-// a schedule that is paused or gone. It reports whether nothing is left to be asked; a job that a
-// transaction of a caller holds is.
+// a schedule that is gone, or whose policy has become another one. It reports whether nothing is
+// left to be asked; a job that a transaction of a caller holds is.
 func stop(ctx context.Context, e *engine.Engine, s *store.Schedule) (done bool, err error) {
 	if s.Cancels == (store.ID{}) {
 		return true, nil

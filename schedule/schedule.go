@@ -154,7 +154,8 @@ func End(t time.Time) Option {
 }
 
 // Fires is how many times the schedule may fire yet, at least 1; negative, the default, is without
-// end. A time that is skipped because of the overlap policy may count.
+// end. A time that is skipped because of the overlap policy may count. A Sync sets it of a schedule
+// that it adds, and changes nothing by it of one that is there: Update does.
 func Fires(n int64) Option {
 	return func(d *draft) error {
 		if n == 0 {

@@ -222,6 +222,32 @@ func TestOnDatabases(t *testing.T) {
 	})
 }
 
+// TestMoreTimes: one that was over, and is to fire again, fires nothing that has passed.
+func TestMoreTimes(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string][2]schedule.Option{
+		"end": {
+			schedule.End(time.Date(2000, 1, 1, 1, 30, 0, 0, time.UTC)), schedule.End(time.Date(2000, 2, 1, 0, 0, 0, 0, time.UTC)),
+		},
+		"fires": {schedule.Fires(1), schedule.Fires(50)},
+	} {
+		holdfasttest.Run(t, func(env *holdfasttest.Env) {
+			t, hf, ctx := env.T, env.Client, env.T.Context()
+			var f fired
+			f.handle(t, hf, 0)
+			env.Start()
+			made(t)(schedule.Create(ctx, hf, schedule.New("s", schedule.Cron("@hourly", ""), report.Item("x"), schedule.Overlap(schedule.Allow),
+				schedule.CatchUp(24*time.Hour), o[0])))
+			env.Advance(100*time.Hour + 30*time.Minute)
+			made(t)(schedule.Update(ctx, hf, "s", o[1]))
+			env.Advance(time.Hour)
+			if got, want := f.all(), []string{"s 01 01:00", "s 05 05:00"}; !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		})
+	}
+}
+
 // TestSync: what code declares is added, follows the code, and never overwrites what a person has
 // set.
 func TestSync(t *testing.T) {
@@ -417,7 +443,7 @@ func second[T any](_ T, err error) error { return err }
 
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	for !f() {
 		if time.Now().After(deadline) {
 			t.Fatalf("not after a minute: %s", what)

@@ -18,7 +18,7 @@ func onlyCallbacks(mux *http.ServeMux, client *holdfast.Client, c guard.Config) 
 	if c.ReadOnly {
 		return nil, fmt.Errorf("%w: Options.OnlyCallbacks and ReadOnly leave nothing to do", store.ErrInvalid)
 	}
-	messages.RegisterCallbacks(api.New(mux, client, c.Log))
+	messages.RegisterCallbacks(api.New(mux, client, c.Log, nil))
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := find(mux, r); pattern == "" {
 			guard.Refuse(w, r, problem.New(problem.NotFound, "this server answers callbacks, and nothing else"))

@@ -85,6 +85,10 @@ func TestSession(t *testing.T) {
 	if w := do("POST", "/session", `{"token":"wrong-wrong-wrong-wrong"}`, "Cookie", "holdfast="+operatorsToken); w.Code != 401 {
 		t.Errorf("a wrong token with a cookie: %d", w.Code)
 	}
+	long := `{"token":"` + strings.Repeat("a", 4000) + `"}` // which browsers would drop without a word
+	if w := do("POST", "/session", long); w.Code != 422 || !strings.Contains(w.Body.String(), "browsers keep") {
+		t.Errorf("a token that no cookie holds: %d %s", w.Code, w.Body)
+	}
 	if w := do("POST", "/session", right, "Content-Type", "text/plain"); w.Code != 415 {
 		t.Errorf("a form: %d", w.Code)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -111,6 +112,9 @@ func isSession(r *http.Request) bool { return r.URL.Path == session }
 const (
 	maxSignIn     = 64 << 10
 	signInTimeout = 10 * time.Second
+	// maxCookie is how long the token in a cookie may be: browsers drop cookies of more than 4,096
+	// bytes (RFC 6265bis, 5.7), with its name and attributes, without a word.
+	maxCookie = 3900
 )
 
 // signIn sets the cookie if the token of the request is a valid credential.
@@ -124,6 +128,11 @@ func signIn(authenticate access.Authenticator) http.HandlerFunc {
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSignIn)).Decode(&in)
 		if err != nil || in.Token == "" || strings.ContainsFunc(in.Token, isOutsideOfCookies) {
 			guard.Refuse(w, r, problem.Invalid("/token", "send {\"token\": …}: an API key, or the token of the server"))
+			return
+		}
+		if len(in.Token) > maxCookie {
+			guard.Refuse(w, r, problem.Invalid("/token", fmt.Sprintf("the token has %d bytes, and browsers keep no more than %d: have "+
+				"your provider put less into it, such as groups of this server alone, or sign in with an API key", len(in.Token), maxCookie)))
 			return
 		}
 		try := r.Clone(r.Context())

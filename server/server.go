@@ -67,8 +67,8 @@ type Options struct {
 	// principal. Default: 2000 and 1000.
 	Streams, StreamsEach int
 	// Stopping is closed when the server begins to stop, such as the channel of a context that ends
-	// then: live streams say goodbye, which would hold up http.Server.Shutdown otherwise. nil:
-	// never.
+	// then: live streams say goodbye, and calls that wait are answered, which would hold up
+	// http.Server.Shutdown otherwise. nil: never.
 	Stopping <-chan struct{}
 	// Log is told of what fails in the server. Default: nothing is.
 	Log *slog.Logger
@@ -144,11 +144,9 @@ func writeJSON(w http.ResponseWriter, data []byte) {
 
 // register registers all operations.
 func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API {
-	a := api.New(mux, client, o.Log)
+	a := api.New(mux, client, o.Log, o.Stopping)
 	jobs.Register(a)
-	events.Register(a, events.Config{
-		Stopping: o.Stopping, Total: cmp.Or(o.Streams, 2000), Each: cmp.Or(o.StreamsEach, 1000), Log: o.Log,
-	})
+	events.Register(a, events.Config{Total: cmp.Or(o.Streams, 2000), Each: cmp.Or(o.StreamsEach, 1000), Log: o.Log})
 	nodes.Register(a)
 	dead.Register(a)
 	operations.Register(a)
@@ -165,7 +163,7 @@ func register(mux *http.ServeMux, client *holdfast.Client, o *Options) *api.API 
 	self.Register(a, self.Config{ReadOnly: o.ReadOnly})
 	namespaces.Register(a)
 	endpoints.Register(a)
-	workers.Register(a, workers.Config{Stopping: o.Stopping})
+	workers.Register(a)
 	return a
 }
 

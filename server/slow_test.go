@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -43,7 +44,7 @@ func slow(t *testing.T, o server.Options, heads ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(50 * time.Second))
 		if _, err := io.WriteString(c, head+"Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestLargeBodiesOfAnybody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(50 * time.Second))
 		head := "POST /api/v1/callbacks/x/complete HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
 		if _, err := io.WriteString(c, head); err != nil {
 			t.Fatal(err)
@@ -85,21 +86,37 @@ func TestLargeBodiesOfAnybody(t *testing.T) {
 		_ = r.Body.Close()
 		return r.StatusCode
 	}
-	const large = "Content-Length: 4000000"
+	const large, chunked, small = "Content-Length: 4000000", "Transfer-Encoding: chunked", "Content-Length: 70002\r\n\r\n{}"
+	padding := strings.Repeat(" ", 70_000)
 	var under []net.Conn
-	for range 4 {
-		under = append(under, begin(large))
+	for range 10 { // of which nothing comes
+		under = append(under, begin(large), begin(chunked))
 	}
-	for _, length := range []string{large, "Transfer-Encoding: chunked"} {
-		for refused := 0; refused != http.StatusTooManyRequests; { // once the others have come so far
-			c := begin(length)
-			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-			if r, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil {
-				refused = r.StatusCode
-				_ = r.Body.Close()
-			}
-			_ = c.Close()
+	if is := status(begin(small + padding)); is != http.StatusUnprocessableEntity {
+		t.Errorf("beside large ones of which nothing has come it is answered %d", is)
+	}
+	for range 4 { // of which all comes but the end
+		under = append(under, begin(large+"\r\n\r\n{}"+strings.Repeat(" ", 3_999_990)))
+	}
+	for refused := 0; refused != http.StatusTooManyRequests; { // once all of that has come
+		c := begin("Content-Length: 1110000")
+		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if r, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil {
+			refused = r.StatusCode
+			_ = r.Body.Close()
 		}
+		_ = c.Close()
+	}
+	// What does not say how large it is comes too far, and then stands still: it is not waited for.
+	c := begin(chunked + fmt.Sprintf("\r\n\r\n%x\r\n{}%s", 2_000_000, strings.Repeat(" ", 1_200_000)))
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	kind, after := r.Header.Get("Content-Type"), r.Header.Get("Retry-After")
+	if r.StatusCode != http.StatusTooManyRequests || kind != "application/problem+json" || after != "1" {
+		t.Errorf("one that comes too far is answered %d with the headers %v", r.StatusCode, r.Header)
 	}
 	if is := status(begin("Content-Length: 2\r\n\r\n{}")); is != http.StatusUnprocessableEntity {
 		t.Errorf("a small one is answered %d", is)
@@ -108,6 +125,6 @@ func TestLargeBodiesOfAnybody(t *testing.T) {
 		_ = c.Close()
 	}
 	for is := 0; is != http.StatusUnprocessableEntity; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // until they are seen to be gone
-		is = status(begin("Content-Length: 70002\r\n\r\n{}" + strings.Repeat(" ", 70_000)))
+		is = status(begin(small + padding))
 	}
 }

@@ -104,7 +104,7 @@ func CheckAPIKeyUses(uses []APIKeyUse) error {
 
 // NoAPIKey is the ErrNotFound of a key that is not there.
 func NoAPIKey(id string) error {
-	return fmt.Errorf("%w: there is no API key %.100q", ErrNotFound, id)
+	return fmt.Errorf("%w: there is no API key %.100q; a key is named by its id, and \"holdfast key list\" shows them", ErrNotFound, id)
 }
 
 // APIKeyThere is the ErrConflict of an ID that another key has.

@@ -70,42 +70,21 @@ func (a AttemptSettings) Which() (set Setting) {
 	return set
 }
 
-// without returns the settings without some of them.
-func (a AttemptSettings) without(these Setting) AttemptSettings {
+// with returns the settings, of which these are as in others.
+func (a AttemptSettings) with(these Setting, others AttemptSettings) AttemptSettings {
 	if these&SettingMaxAttempts != 0 {
-		a.MaxAttempts = 0
-	}
-	if these&SettingBackoff != 0 {
-		a.Backoff = Backoff{}
-	}
-	if these&SettingTimeout != 0 {
-		a.Timeout = 0
-	}
-	if these&SettingHeartbeat != 0 {
-		a.Heartbeat = 0
-	}
-	if these&SettingRetention != 0 {
-		a.Retention = ""
-	}
-	return a
-}
-
-// with returns the settings, but for those that others set.
-func (a AttemptSettings) with(others AttemptSettings) AttemptSettings {
-	set := others.Which()
-	if set&SettingMaxAttempts != 0 {
 		a.MaxAttempts = others.MaxAttempts
 	}
-	if set&SettingBackoff != 0 {
+	if these&SettingBackoff != 0 {
 		a.Backoff = others.Backoff
 	}
-	if set&SettingTimeout != 0 {
+	if these&SettingTimeout != 0 {
 		a.Timeout = others.Timeout
 	}
-	if set&SettingHeartbeat != 0 {
+	if these&SettingHeartbeat != 0 {
 		a.Heartbeat = others.Heartbeat
 	}
-	if set&SettingRetention != 0 {
+	if these&SettingRetention != 0 {
 		a.Retention = others.Retention
 	}
 	return a
@@ -149,6 +128,11 @@ type SetQueueParams struct {
 	Set       AttemptSettings // what is 0 stays as it is
 	Unset     Setting         // what is no longer set
 	Actor     string
+
+	// If, unless nil, is what was read: if it is not what is set now, the error is a
+	// *ChangedError, and nothing changes. A change that was made already, such as by a request
+	// whose answer was lost, is none.
+	If *QueueAttempts
 }
 
 // Check reports why no store takes it, an ErrInvalid.
@@ -188,10 +172,27 @@ func (p *SetQueueParams) Check() error {
 	return checkQueue(p.Namespace, p.Queue)
 }
 
+// ChangedError is the ErrConflict of what is set not being what was read.
+type ChangedError struct{ Kind, Name string } // what it is set of, such as queue and mail
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%v: what is set of %s %.200q was changed since it was read; read it again", ErrConflict, e.Kind, e.Name)
+}
+
+func (*ChangedError) Unwrap() error { return ErrConflict }
+
+// Allows reports that what is set is not what was read, a *ChangedError.
+func (p *SetQueueParams) Allows(was QueueAttempts) error {
+	if p.If == nil || p.If.Encode() == was.Encode() || p.After(was, was.SetAt) == was {
+		return nil
+	}
+	return &ChangedError{"queue", p.Queue}
+}
+
 // After returns what is set after the change. One that changes nothing leaves when and by whom as
 // they are, too.
 func (p *SetQueueParams) After(was QueueAttempts, now time.Time) QueueAttempts {
-	next := was.without(p.Unset).with(p.Set)
+	next := was.with(p.Unset, AttemptSettings{}).with(p.Set.Which(), p.Set)
 	switch next {
 	case was.AttemptSettings:
 		return was

@@ -25,9 +25,7 @@ const (
 var failurePolicies = []string{"cancel", "run", "hold", "only-failed", "only-cancelled"}
 
 // String returns the name of the policy, as users see it everywhere.
-func (p FailurePolicy) String() string {
-	return nameOf(failurePolicies, uint8(p), "policy")
-}
+func (p FailurePolicy) String() string { return nameOf(failurePolicies, uint8(p), "policy") }
 
 // ParseFailurePolicy is the inverse of FailurePolicy.String. The error is an ErrInvalid.
 func ParseFailurePolicy(name string) (FailurePolicy, error) {
@@ -63,9 +61,9 @@ type Predecessor struct {
 	State State
 }
 
-// DependParams lets a job that has not started (never claimed) come after others, too. It waits
-// from now on as an enqueue with Enqueue.After does. A predecessor that it waits for already gets
-// the policy that is given now. Nothing is recorded as an action.
+// DependParams lets a job that has not started (never claimed), and is no child, come after others,
+// too, as Enqueue.After does. One that it waits for already gets the policy that is given now, also
+// if that one has ended: CloseChildren does then what it says. Nothing is recorded as an action.
 type DependParams struct {
 	Namespace string // of the jobs; "": any, in which the job is
 	Job       ID

@@ -128,7 +128,7 @@ func NoEndpoint(n EndpointName) error {
 // another version than the caller has seen.
 func EndpointThere(n EndpointName, version int64) error {
 	if version == 0 {
-		return fmt.Errorf("%w: there is a %s %q already", ErrConflict, n.Purpose, n.Name)
+		return fmt.Errorf("%w: %s %q is there already", ErrConflict, n.Purpose, n.Name)
 	}
 	return fmt.Errorf("%w: %s %q was changed meanwhile; look at it again", ErrConflict, n.Purpose, n.Name)
 }

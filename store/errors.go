@@ -46,6 +46,4 @@ var (
 )
 
 // IsRetryable reports whether the same operation may succeed when it is repeated a little later.
-func IsRetryable(err error) bool {
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrFull)
-}
+func IsRetryable(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrFull) }

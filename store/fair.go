@@ -40,13 +40,13 @@ func (j *Job) fairShard() string {
 	return fmt.Sprintf("%02d", FairShard(j.Options.FairKey))
 }
 
-// Turn is the number by which a claim takes turns: 0 to 1<<32-1, spread evenly over claims that
-// follow one another, in whatever steps their numbers grow. Of n shards that have jobs, in the
-// order of their numbers, the one in place Turn*n>>32 is the first of the turn. So also a node that
-// claims one job at a time comes to all of them, and nothing is written for it.
+// Turn is the number by which a claim takes turns: 0 to 1<<32-1, spread evenly over claims whose
+// numbers grow by one, or by 1<<30, as those of polls do. Of n shards that have jobs, in order, the
+// one in place Turn*n>>32 is the first of the turn. So a node that claims one job at a time comes
+// to all of them, too, and nothing is written for it.
 func (p *ClaimParams) Turn() int64 {
 	const golden = 2_654_435_769 // 2^32 divided by the golden ratio
-	return int64(uint64(p.Seq) * golden & (1<<32 - 1))
+	return (p.Seq>>30 + p.Seq&(1<<30-1)) * golden & (1<<32 - 1)
 }
 
 func (j *Job) checkFair() error {

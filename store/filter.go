@@ -109,14 +109,10 @@ var sortNames = []string{"newest", "oldest", "run_at", "finished"}
 var Sorts = []Sort{SortNewest, SortOldest, SortRunAt, SortFinished}
 
 // String returns the name of the order, as users see it everywhere.
-func (s Sort) String() string {
-	return nameOf(sortNames, uint8(s), "sort")
-}
+func (s Sort) String() string { return nameOf(sortNames, uint8(s), "sort") }
 
 // ParseSort is the inverse of Sort.String.
-func ParseSort(name string) (Sort, error) {
-	return numberOf[Sort](sortNames, name, "order")
-}
+func ParseSort(name string) (Sort, error) { return numberOf[Sort](sortNames, name, "order") }
 
 // States are those of the jobs that can be sorted like this.
 func (s Sort) States() StateSet {

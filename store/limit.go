@@ -122,10 +122,11 @@ const WantedEvery = time.Second
 // GrantParams is what a node asks for.
 type GrantParams struct {
 	Node int64
-	// Call is the number of the call: a node numbers its calls, upwards. One that arrives after a
-	// later one changes nothing.
-	Call int64
+	Call int64      // a node numbers its calls, upwards; one that arrives after a later one changes nothing
 	Asks []LimitAsk // one for each limit
+	// Tell has the store tell other processes of slots that are given back (WakeSlotsFree) in the
+	// same commit, if it can: see Grant.Told.
+	Tell bool
 }
 
 // LimitAsk is how many slots of a limit a node would have.
@@ -152,6 +153,7 @@ type Grant struct {
 	// Part is the most that the node may hold of a fair limit as things are: it gets no more than
 	// that, and what it keeps. 0 if the limit is not fair.
 	Part int
+	Told bool // see GrantParams.Tell
 }
 
 // MaxLimitNames bounds the queues, and the kinds, that one limit names.
@@ -161,7 +163,7 @@ const MaxLimitNames = 1000
 func (p *GrantParams) Check() error {
 	asked := make(map[int64]bool, len(p.Asks))
 	for _, a := range p.Asks {
-		if asked[a.Limit] || a.Keep < 0 || a.Keep > MaxCapacity {
+		if asked[a.Limit] || a.Keep < 0 || a.Keep > mostKept {
 			return fmt.Errorf("%w: a call asks about limit %d twice, or would keep %d of its slots", ErrInvalid, a.Limit, a.Keep)
 		}
 		asked[a.Limit] = true
@@ -291,8 +293,9 @@ func (l *Limit) Check() error {
 	return nil
 }
 
-// MaxCapacity is the most slots that a limit has.
-const MaxCapacity = 1_000_000_000
+// MaxCapacity is the most slots that a limit has. A node may keep more: the weights of what runs
+// may have been raised.
+const MaxCapacity, mostKept = 1_000_000_000, 1_000_000_000_000_000
 
 func (l *Limit) invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: limit %q: %s", ErrInvalid, l.Name, fmt.Sprintf(format, args...))
@@ -386,7 +389,7 @@ func (r *Rate) Period() time.Duration {
 	if r.Count <= 0 {
 		return 0
 	}
-	n := int64(r.Count) * int64(time.Microsecond)
+	n := int64(min(r.Count, MaxCapacity)) * int64(time.Microsecond)
 	return time.Duration((int64(r.Per)+n-1)/n) * time.Microsecond
 }
 
@@ -424,7 +427,6 @@ func (r *Rate) String() string {
 
 // check says why there is no such rate, or "". One of each key holds with any burst.
 func (r *Rate) check(perKey bool) string {
-	p := r.Period()
 	switch {
 	case r.Count < 0 || r.Count > MaxCapacity:
 		return fmt.Sprintf("its rate lets %d jobs start, which is not between 0 and %d", r.Count, MaxCapacity)
@@ -438,7 +440,7 @@ func (r *Rate) check(perKey bool) string {
 		return fmt.Sprintf("its rate %v is over 100000 jobs in a second", r)
 	case r.Bursts() < r.LeastBurst() && !perKey:
 		return fmt.Sprintf("its burst %d is below %d, with which the rate %v would not hold", r.Burst, r.LeastBurst(), r)
-	case int64(r.Bursts()) > int64(MostAhead/p):
+	case int64(r.Bursts()) > int64(MostAhead/r.Period()):
 		return fmt.Sprintf("its burst %d would take more than ten years to come back", r.Burst)
 	}
 	return ""

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,14 +23,15 @@ const (
 // that had finished before. Nothing is written at the end of a job.
 type Retentions interface {
 	// SetRetention makes a class what it says, and returns it with SetAt. One that is there is
-	// replaced; if that changes nothing it stays as it is. The errors are ErrInvalid, and
-	// ErrConflict if there are MostRetentionClasses others.
+	// replaced; if that changes nothing it stays as it is. The errors are ErrInvalid, ErrConflict
+	// for one more than MostRetentionClasses, and *ChangedError if SetAt is given, and not that of
+	// the class that is there.
 	SetRetention(ctx context.Context, class RetentionClass) (RetentionClass, error)
 	// RetentionClasses returns all classes, by name.
 	RetentionClasses(ctx context.Context) ([]RetentionClass, error)
-	// DeleteRetention deletes a class. The errors are ErrNotFound, and ErrConflict while a queue
-	// names the class.
-	DeleteRetention(ctx context.Context, name, actor string) error
+	// DeleteRetention deletes the class of a name, with SetAt as above, and SetBy as by whom. The
+	// errors are ErrInvalid, ErrNotFound, ErrConflict while a queue names it, and *ChangedError.
+	DeleteRetention(ctx context.Context, class RetentionClass) error
 	// Expired returns up to Limit jobs that Retain would remove, of all namespaces, in any order; 0
 	// is 1000. It changes nothing: those that stay come again, until they are removed, or are not
 	// over any more. So a caller may keep them elsewhere first, and removes none that it has not
@@ -55,7 +57,7 @@ type RetentionClass struct {
 	Failed    time.Duration // of dead letters
 	Cancelled time.Duration
 
-	SetAt time.Time // when it was last changed; the store sets it
+	SetAt time.Time // when it was last changed
 	SetBy string    // and by whom
 }
 
@@ -65,9 +67,7 @@ func (c *RetentionClass) In(r Retention) Retention {
 		of time.Duration
 		is *time.Duration
 	}{{c.Completed, &r.Completed}, {c.Failed, &r.Failed}, {c.Cancelled, &r.Cancelled}} {
-		if one.of != 0 {
-			*one.is = max(one.of, 0)
-		}
+		*one.is = max(cmp.Or(one.of, *one.is), 0)
 	}
 	return r
 }
@@ -87,6 +87,15 @@ func (r Retention) Of(state State) time.Duration {
 // Same reports whether two classes keep jobs for the same times.
 func (c *RetentionClass) Same(other *RetentionClass) bool {
 	return c.Completed == other.Completed && c.Failed == other.Failed && c.Cancelled == other.Cancelled
+}
+
+// Allows reports that the class that is there, nil: none, is not the one that was read, a
+// *ChangedError.
+func (c *RetentionClass) Allows(was *RetentionClass) error {
+	if c.SetAt.IsZero() || was != nil && was.SetAt.Equal(c.SetAt) {
+		return nil
+	}
+	return &ChangedError{"retention class", c.Name}
 }
 
 // Check reports why no store takes the class, an ErrInvalid.

@@ -25,10 +25,9 @@ type Schedules interface {
 	DeleteSchedule(ctx context.Context, namespace, name string, expect int64, actor string) error
 	// Schedules returns a page of schedules, by namespace and name.
 	Schedules(ctx context.Context, filter ScheduleFilter) ([]Schedule, error)
-	// DueSchedules returns up to limit schedules of all namespaces that are not paused and whose
-	// NextAt has come, by that time, those of one time in any order; and the first NextAt behind
-	// those, zero if there is none. Its cost does not grow with the number of schedules that are
-	// not due.
+	// DueSchedules returns up to limit schedules of all namespaces whose NextAt has come, by that
+	// time, those of one time in any order, but not those that are paused, unless Cancels is set;
+	// and the first NextAt behind those, zero: none. What is not due costs nothing.
 	DueSchedules(ctx context.Context, limit int) (due []Schedule, next time.Time, err error)
 	// ScheduleRuns returns what became of nominal times of a schedule, the last ones first. One
 	// that is not there has none.
@@ -52,19 +51,18 @@ type Schedule struct {
 	// Cursor is the last nominal time about which it was decided whether it fires. None before it
 	// is looked at again.
 	Cursor time.Time
-	// NextAt is when it is to be looked at next: the next nominal time, and its jitter. Zero: never
-	// again.
+	// NextAt is when it is looked at next: the next nominal time, and its jitter. Zero: never.
 	NextAt time.Time
 	// Left is how often it may fire yet; negative: without a bound.
 	Left int64
 
-	// Cancels is a job that a fire is to replace, and that is to be asked to stop; zero: none. Who
-	// has asked it clears the field.
+	// Cancels is a job that a fire has replaced, and that is to be asked to stop; zero: none. Who
+	// has asked it clears the field. A schedule is looked at for that also if it is paused or over.
 	Cancels ID
 
 	// What the store sets.
 	Version   int64     // grows with every change, from FirstVersion on
-	Last      ID        // the job that it enqueued last; zero: none
+	Last      ID        // the job that it enqueued last, but for backfills; zero: none
 	Fired     int64     // how many nominal times have led to a job
 	CreatedAt time.Time // kept
 	UpdatedAt time.Time // of the last SaveSchedule
@@ -83,8 +81,7 @@ type ScheduleSettings struct {
 	Window time.Duration `json:"window,omitempty"`
 	// Jitter is the most by which a job is enqueued after its nominal time.
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// Start and End bound the nominal times: none before Start, none at End or after. Zero: no
-	// bound.
+	// No nominal time is before Start, and none at End or after. Zero: no bound.
 	Start time.Time `json:"start,omitzero"`
 	End   time.Time `json:"end,omitzero"`
 }
@@ -130,8 +127,7 @@ const (
 )
 
 // Fire is a decision about a schedule. It is written with the enqueues of its jobs, which belong to
-// its Unit, or not at all. If it is not known whether it was written the version of the schedule
-// tells.
+// its Unit, or not at all. If it is not known which, the version of the schedule tells.
 type Fire struct {
 	Namespace string
 	Name      string
@@ -140,7 +136,7 @@ type Fire struct {
 	Version int64
 
 	// Cursor, NextAt, Left and Cancels are those of the schedule afterwards. A manual fire leaves
-	// them alone, but for Cancels, if that is set.
+	// them alone; but if it has Cancels it sets that, and the schedule is due at once.
 	Cursor  time.Time
 	NextAt  time.Time
 	Left    int64
@@ -150,8 +146,10 @@ type Fire struct {
 	// the clock has. A nominal time may have a run of each number. One that has it already is
 	// ErrConflict.
 	Manual int64
-	// Actor is who has asked for it, which is recorded; "": that is not recorded.
-	Actor string
+	// Backfill is a manual fire of times that have passed: its jobs are not what the next one
+	// replaces, so it leaves Last alone.
+	Backfill bool
+	Actor    string // who has asked for it, which is recorded; "": that is not recorded
 
 	Runs []FireRun
 
@@ -208,9 +206,8 @@ type ScheduleRunParams struct {
 	Limit        int // at least 1
 }
 
-// FirstVersion is the version of a schedule, or a limit, that is made at a time. One that is made
-// again has none of the versions that the one before it had: who has read that changes nothing
-// about this.
+// FirstVersion is that of a schedule, or a limit, that is made at a time. One that is made again
+// has no version of the one before it: who has read that changes nothing about this.
 func FirstVersion(at time.Time) int64 { return at.UnixMicro() }
 
 // RunsKept is how many runs of a schedule are kept at the least, unless it is deleted.
@@ -331,25 +328,26 @@ func (f *Fire) Settle(s *Schedule, at time.Time) (runs []ScheduleRun) {
 	for i := range f.Runs {
 		r := &f.Runs[i]
 		run := ScheduleRun{Nominal: r.Nominal.Truncate(time.Microsecond), Manual: f.Manual, State: r.State, At: at}
-		if q := r.Enqueue; q != nil {
-			if q.Err != nil {
-				f.Err = fmt.Errorf("schedule %q: %w", f.Name, q.Err)
-				return nil
+		switch q := r.Enqueue; {
+		case q == nil:
+		case q.Err != nil:
+			f.Err = fmt.Errorf("schedule %q: %w", f.Name, q.Err)
+			return nil
+		case q.Result.ID != q.Job.ID:
+			run.Job, run.State = q.Result.ID, RunSkipped
+		default:
+			run.Job = q.Job.ID
+			if s.Fired++; !f.Backfill {
+				s.Last = run.Job
 			}
-			if run.Job = q.Result.ID; run.Job != q.Job.ID {
-				run.State = RunSkipped
-			}
-		}
-		if run.State == RunFired {
-			s.Last, s.Fired = run.Job, s.Fired+1
 		}
 		runs = append(runs, run)
 	}
-	if f.Manual == 0 {
-		s.Cursor, s.NextAt, s.Left = f.Cursor.Truncate(time.Microsecond), f.NextAt.Truncate(time.Microsecond), f.Left
-	}
-	if f.Manual == 0 || f.Cancels != (ID{}) {
-		s.Cancels = f.Cancels
+	switch {
+	case f.Manual == 0:
+		s.Cursor, s.NextAt, s.Left, s.Cancels = f.Cursor.Truncate(time.Microsecond), f.NextAt.Truncate(time.Microsecond), f.Left, f.Cancels
+	case f.Cancels != ID{}:
+		s.NextAt, s.Cancels = at, f.Cancels
 	}
 	return runs
 }

@@ -178,8 +178,8 @@ type Editors interface {
 	// ErrInvalid, ErrConflict for what the job does not let be changed, and ErrBusy.
 	Edit(ctx context.Context, params EditParams) (State, []Wake, error)
 	// Depend lets a job come after others, and returns the state in which it is then: Waiting,
-	// unless all of them let it go on. The errors are ErrNotFound, a *DependencyError, ErrInvalid,
-	// ErrBusy, and ErrConflict for a job that has started.
+	// unless all of them let it go on and it waited for none. The errors are ErrNotFound, a
+	// *DependencyError, ErrInvalid, as for a child, ErrBusy, and ErrConflict if it has started.
 	Depend(ctx context.Context, params DependParams) (State, []Wake, error)
 	// Delete removes finished jobs. It answers for each in the order given. One after whose end
 	// others come that were not told of it yet is ErrBusy.
@@ -195,8 +195,8 @@ type Queues interface {
 	Rest(ctx context.Context, params RestParams) (Resting, error)
 	// SetQueue changes what is set of the attempts of a queue's jobs, and how long they are kept,
 	// and returns what is then. Nodes take it from AttemptsOfQueues; Rescue goes by it at once. A
-	// change is recorded. Deleting the queue unsets all. The errors are ErrInvalid, and ErrNotFound
-	// for a class of retention that is not there.
+	// change is recorded. Deleting the queue unsets all. The errors are ErrInvalid, ErrNotFound for
+	// a class of retention that is not there, and *ChangedError.
 	SetQueue(ctx context.Context, params SetQueueParams) (QueueAttempts, error)
 	// AttemptsOfQueues returns what is set, by the name of the queue, of those queues of a
 	// namespace of which something is. It costs the same however many other queues there are.

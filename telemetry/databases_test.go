@@ -45,7 +45,7 @@ func open(t *testing.T, source store.Source, opts ...holdfast.Option) *holdfast.
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !is(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it waited in vain for " + what)
 		}

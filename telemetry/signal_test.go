@@ -100,7 +100,7 @@ func TestTraceOfSignals(t *testing.T) {
 		env.Advance(time.Second)
 	}, telemetry.With(telemetry.Config{Tracers: r.provider}))
 	want := []string{
-		"order enqueue", "order enqueue, approval", "order enqueue" /* the heartbeat has woken it */, "order enqueue, payment",
+		"order enqueue", "order enqueue, approval", "order enqueue, payment", // the heartbeat woke none
 		"order enqueue, addition", "order enqueue",
 	}
 	if got := r.linked("order"); !slices.Equal(got, want) {

@@ -90,10 +90,11 @@ func TestPure(t *testing.T) {
 }
 
 // TestPages opens all pages, and does what they offer, in a real browser, on SQLite. Pictures of
-// the pages, and of those of a test that fails, are in the folder pictures afterwards.
+// the pages of a test that fails are in the folder pictures afterwards; those of all pages are in
+// the folder that HOLDFAST_PICTURES names, if it is set.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	inBrowser(t, "e2e/*.test.mjs", "HOLDFAST_PICTURES="+pictures(t, ""))
+	inBrowser(t, "e2e/*.test.mjs", "HOLDFAST_FAILURES="+pictures(t, ""))
 }
 
 // TestPagesPostgres does the same on PostgreSQL.
@@ -102,7 +103,8 @@ func TestPagesPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers and browsers")
 	}
-	inBrowser(t, "e2e/pages.test.mjs", "HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t), "HOLDFAST_FAILURES="+pictures(t, "postgres"))
+	inBrowser(t, "e2e/pages.test.mjs", "HOLDFAST_PICTURES=",
+		"HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t), "HOLDFAST_FAILURES="+pictures(t, "postgres"))
 }
 
 // pictures returns a folder for pictures, without those of the last time.
@@ -127,8 +129,8 @@ var one sync.Mutex
 func inBrowser(t *testing.T, which string, env ...string) {
 	t.Helper()
 	needsPackages(t)
-	browser := os.Getenv("CHROMIUM")
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	browser := os.Getenv("CHROMIUM") // or else the first that is there; the shell has no window to draw
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); browser == "" && err == nil {
 			browser = found
 		}

@@ -391,9 +391,9 @@ func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(time.Minute); !condition(); <-ticker.C {
+	for deadline := time.Now().Add(5 * time.Minute); !condition(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within five minutes: %s", what)
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io/fs"
+	"log"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -21,7 +24,19 @@ import (
 var receiver = regexp.MustCompile(`\w+`)
 
 // library is the source of the standard library.
-var library = os.DirFS(filepath.Join(build.Default.GOROOT, "src"))
+var library = os.DirFS(filepath.Join(goroot(), "src"))
+
+// goroot is where Go is: a program that was built with -trimpath has to ask.
+func goroot() string {
+	if root := build.Default.GOROOT; root != "" {
+		return root
+	}
+	root, err := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		log.Fatalf("where the source of the standard library is cannot be told: %v; set GOROOT", err)
+	}
+	return strings.TrimSpace(string(root))
+}
 
 // Exports is what a package exports on any platform, by what it is: const, var, func, type or
 // method (as Type.Method).

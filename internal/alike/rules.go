@@ -3,6 +3,7 @@ package alike
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -100,14 +101,15 @@ var rules = []rule{
 	{name: "number", needs: digits, find: `(?:\B[-+])?\b[0-9]+(?:[.,_][0-9]+)*(?:[eE][-+]?[0-9]+)?\b|[0-9]+`, becomes: "<n>"},
 }
 
-// patterns are those of the rules.
-var patterns = func() []*regexp.Regexp {
+// patterns are those of the rules, compiled when the first error is looked at: of the programs that
+// link this most never see one.
+var patterns = sync.OnceValue(func() []*regexp.Regexp {
 	patterns := make([]*regexp.Regexp, len(rules))
 	for i, r := range rules {
 		patterns[i] = regexp.MustCompile(r.find)
 	}
 	return patterns
-}()
+})
 
 func hasDigitAndLetter(found string) bool {
 	return strings.ContainsAny(found, digits) && strings.ContainsFunc(found, unicode.IsLetter)

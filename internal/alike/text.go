@@ -73,7 +73,7 @@ func apply(text string) string {
 		if !strings.ContainsAny(text, r.needs) {
 			continue
 		}
-		text = patterns[i].ReplaceAllStringFunc(text, func(found string) string {
+		text = patterns()[i].ReplaceAllStringFunc(text, func(found string) string {
 			switch {
 			case r.only != nil && !r.only(found):
 				return found

@@ -35,12 +35,10 @@ func (c *Callback) Message(m *memory.Memory) *store.Message { return m.Callback(
 // IsReady reports whether it was answered.
 func (c *Callback) IsReady(m *memory.Memory, _ time.Time) bool { return c.Message(m) != nil }
 
-// Blocked is what a strand waits for that waits for it. A heartbeat wakes it, too: it may have a
-// time limit that starts over then.
+// Blocked is what a strand waits for that waits for it. A heartbeat does not wake it: when its time
+// is over it looks whether there were some.
 func (c *Callback) Blocked() blocked.On {
-	return blocked.On{
-		Kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), What: "callback " + c.Name,
-	}
+	return blocked.On{Kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed), What: "callback " + c.Name}
 }
 
 // Receive keeps the answer.

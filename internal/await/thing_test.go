@@ -36,9 +36,7 @@ func TestThings(t *testing.T) {
 		},
 		"callback": {
 			thing: &Callback{Token: "t", Name: "c", By: run}, none: (*Callback)(nil), answer: message(store.MessageCallback, "t"),
-			on: blocked.On{
-				Kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), What: "callback c",
-			},
+			on:     blocked.On{Kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed), What: "callback c"},
 			called: `callback "c"`,
 		},
 		"child": {

@@ -371,6 +371,25 @@ func TestNobodyWaitsInTransactions(t *testing.T) {
 	})
 }
 
+// TestASlowCountIsOld: a count that came late, as in an outage, does not keep an enqueue out for
+// many times as long.
+func TestASlowCountIsOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, st := newBounds(Rule{Most: 1})
+		st.add(at("a", ""), 1)
+		st.takes = time.Minute
+		if !isFull(t, into(t.Context(), b, st, of("a", "")...)) {
+			t.Error("there is no room")
+		}
+		st.takes = 0
+		st.add(at("a", ""), -1)
+		if pass(rarely); isFull(t, into(t.Context(), b, st, of("a", "")...)) {
+			t.Errorf("%v after a count that took a minute nothing else is known", rarely)
+		}
+	})
+}
+
 // held is a store whose counts do not return before their context ends.
 type held struct{ *jobs }
 

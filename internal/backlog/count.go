@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	every = 250 * time.Millisecond // between two counts at the least
-	share = 20                     // a count takes at most one in so many moments
+	every  = 250 * time.Millisecond // between two counts at the least
+	share  = 20                     // a count takes at most one in so many moments
+	rarely = 5 * time.Second        // but one that was slow, as in an outage, is of no use for longer
 )
 
 // How many jobs of limits are looked at to count those of keys, instead of the keys one by one: so
@@ -141,7 +142,7 @@ func (b *Bounds) begin(c *counting) (places []place) {
 
 // end takes in a count; nil: it has failed.
 func (b *Bounds) end(places []place, counts []int, took time.Duration) {
-	fresh := time.Now().Add(max(every, share*took))
+	fresh := time.Now().Add(max(every, min(share*took, rarely)))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, at := range places {

@@ -7,10 +7,10 @@
 // leaves nothing behind.
 //
 // What a bound knows is a count of the database, and what was let through since it began, or was
-// not stored then. A count is of use for a quarter of a second, or twenty times as long as it took.
-// What several enqueues need is counted together: while one counts in a space, which is a rule in a
-// namespace, others say which keys they need, and who counts next counts them all. The mutex is not
-// held meanwhile.
+// not stored then. A count is of use for a quarter of a second, or twenty times as long as it took,
+// but five seconds at the most. What several enqueues need is counted together: while one counts in
+// a space, which is a rule in a namespace, others say which keys they need, and who counts next
+// counts them all. The mutex is not held meanwhile.
 //
 // A bound of which no count is of use, in which nothing is being enqueued, and that no enqueue has
 // asked for lately, knows nothing that the next count does not tell. It is dropped, so that a

@@ -76,7 +76,7 @@ func TestStatusDecides(t *testing.T) {
 		{429, "0", "retry after 1s"},
 		{429, "soon", "retry"},
 		{429, "-5", "retry"},
-		{429, "99999999999999999999", "retry"},
+		{429, "99999999999999999999", "retry after 24h0m0s"},
 		{429, "2000000000", "retry after 24h0m0s"},
 		{500, "", "retry"},
 		{500, "7", "retry"},

@@ -55,6 +55,7 @@ func TestKeys(t *testing.T) {
 				s.Errorf("%s is answered %d: %s", test.what, a.status, a.text)
 			}
 		}
+		s.expect(s.run("job", "list", "--server", strings.TrimSuffix(url, "/api/v1/jobs")), 1, "wants a token", "$HOLDFAST_TOKEN", "--token-file")
 		n.stop(t)
 		s.ok("key", "revoke", secret)
 		if list := s.ok("key", "list", "-o", "table"); !strings.Contains(list, "revoked") {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfastdev/holdfast/internal/cli/access"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/attributes"
@@ -55,6 +56,8 @@ func beginning(list []string, typed string) []string {
 
 // flagCompletions complete the values of flags, by their names.
 func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
+	kinds, jobs := a.fromDatabase(kindNames, builtinKinds...), a.fromDatabase(jobsIn(arg.States))
+	tags, states := a.fromDatabase(tagNames), lastOf(always, words(arg.StateNames(arg.States)...))
 	return map[string]cobra.CompletionFunc{
 		app.FlagOutput:    words(output.Formats...),
 		app.FlagDatabase:  aFile,
@@ -70,10 +73,18 @@ func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
 		app.FlagCodecKeys: aFile,
 		"retention":       a.fromDatabase(retentions.Names),
 		"by":              words("both	queue and kind", "queue", "kind", "none"),
-		"state":           lastOf(always, words(arg.StateNames(arg.States)...)),
-		"for":             lastOf(always, words(arg.StateNames(arg.States)...)),
+		"state":           states,
+		"for":             states,
 		"on-conflict": words("return\tthe id of the job that exists", "reject\tthe new job",
 			"replace\tthe args, metadata and run time of one that has not started"),
+		"on-failure":      onFailure(kinds),
+		"on-end":          kinds,
+		"on-success":      kinds,
+		"auth":            lastOf(always, words(nodes.AuthWays...)),
+		"only":            words("callbacks"),
+		"role":            words(access.Roles...),
+		"scope":           words(access.Scopes...),
+		"event":           words(endpoints.Events...),
 		"overlap":         words(store.OverlapNames()...),
 		"missed":          words(store.MissedNames()...),
 		"priority":        words("1\tmost urgent", "2\tdefault", "3", "4\tleast urgent"),
@@ -81,22 +92,34 @@ func (a verbs) flagCompletions() map[string]cobra.CompletionFunc {
 		app.FlagLogLevel:  words("debug", "info", "warn", "error"),
 		app.FlagLogFormat: words(app.LogShort, app.LogText, app.LogJSON),
 		"queue":           lastOf(app.TakesNamespaces, a.fromDatabase(queues.Names)),
-		"kind":            a.fromDatabase(kindNames, builtinKinds...),
-		"tag":             a.fromDatabase(tagNames),
-		"remove":          a.fromDatabase(tagNames),
+		"kind":            kinds,
+		"tag":             tags,
+		"remove":          tags,
 		"attr":            a.fromDatabase(attributes.Names),
 		"type":            words("keyword", "int", "float", "bool", "time"),
 		"sort":            words("newest", "oldest", "run_at\tunfinished jobs", "finished\tfinished jobs"), //nolint:dupword // value and meaning
 		"target":          words(audits.Kinds...),
-		"job":             a.fromDatabase(jobsIn(arg.States)),
-		"parent":          a.fromDatabase(jobsIn(arg.States)),
-		"root":            a.fromDatabase(jobsIn(arg.States)),
-		"id":              a.fromDatabase(jobsIn(arg.States)),
+		"job":             jobs,
+		"parent":          jobs,
+		"root":            jobs,
+		"id":              jobs,
 		"from":            a.fromDatabase(stepNames),
 		app.FlagColumns: lastOf(always, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return beginning(app.ColumnNames(cmd), typed), noFiles | cobra.ShellCompDirectiveNoSpace
 		}),
-		app.FlagNamespace: lastOf(app.TakesNamespaces, a.fromDatabase(namespaceNames)),
+		app.FlagNamespace: lastOf(app.TakesNamespaces, a.fromDatabase(access.NamespaceNames)),
+	}
+}
+
+// onFailure completes what becomes of a job if one before it fails, and the kinds of the jobs that
+// a batch calls back with then.
+func onFailure(kinds cobra.CompletionFunc) cobra.CompletionFunc {
+	actions := words("cancel", "run", "hold", "only-failed", "only-cancelled")
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if cmd.Parent().Name() == "batch" {
+			return kinds(cmd, args, typed)
+		}
+		return actions(cmd, args, typed)
 	}
 }
 
@@ -152,7 +175,10 @@ func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]
 		"TAG":         tagNames, "send NAME": signalNames, "stream NAME": journalNames("streamed"), "published KEY": journalNames("published"),
 	}
 	word := strings.Trim(takes[min(len(args), len(takes)-1)], "[.]")
-	switch {
+	inGroup := map[string]lookup{"endpoint KIND": endpoints.PushNames, "key KEY": access.KeyIDs, "namespace NAME": access.NamespaceNames}
+	switch ofGroup := inGroup[cmd.Parent().Name()+" "+word]; {
+	case ofGroup != nil && cmd.Name() != "create":
+		return a.fromDatabase(ofGroup)(cmd, args, typed)
 	case word == "PACKAGE" || word == "PATH":
 		return nil, files
 	case word == "VERB":

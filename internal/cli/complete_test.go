@@ -94,6 +94,10 @@ func TestCompletions(t *testing.T) {
 	s.ok("job", "cancel", done)
 	s.ok("schedule", "create", "nightly", "mail", "--cron", "@daily")
 	s.ok("schedule", "create", "weekly", "mail", "--cron", "@weekly", "--namespace", "default")
+	s.ok("namespace", "create", "shop")
+	s.ok("endpoint", "create", "pay", "--url", "https://example.com/pay")
+	s.ok("event", "on")
+	s.ok("webhook", "create", "crm", "--url", "https://example.com/crm", "--event", "job.failed")
 	for _, test := range []struct {
 		args string
 		want []string
@@ -126,7 +130,13 @@ func TestCompletions(t *testing.T) {
 		{"schedule create x mail --overlap buffer", []string{"buffer-one", "buffer-all"}},
 		{"schedule update nightly --missed c", []string{"coalesce", "catch-up"}},
 		{"schedule list --columns name,f", []string{"name,fires_left", "name,fired"}},
-		{"queue list --namespace ", []string{"default", "prod"}},
+		{"queue list --namespace ", []string{"default", "prod", "shop"}},
+		{"namespace get ", []string{"default", "prod", "shop"}},
+		{"namespace create ", nil},
+		{"endpoint get ", []string{"pay"}},
+		{"endpoint create ", []string{"exec", "http", "mail", "push"}},
+		{"webhook get ", []string{"crm"}},
+		{"key create ", nil},
 		{"job enqueue mail --unique args,q", []string{"args,queue"}},
 		{"job enqueue mail --on-conflict re", []string{"return", "reject", "replace"}},
 		{"job enqueue mail --priority ", []string{"1", "2", "3", "4"}},
@@ -135,11 +145,19 @@ func TestCompletions(t *testing.T) {
 		{"job list --columns id,created", []string{"id,created_at"}},
 		{"queue list --columns name,p", []string{"name,paused", "name,paused_at", "name,paused_by"}},
 		{"node list --columns dead", []string{"dead_after"}},
-		{"worker --namespace prod,", []string{"prod,default"}},
+		{"worker --namespace prod,", []string{"prod,default", "prod,shop"}},
 		{"worker --queue bulk,o", []string{"bulk,other"}},
 		{"queue list --namespace prod,", nil},
 		{"worker --log-level ", []string{"debug", "info", "warn", "error"}},
 		{"dev --log-format ", []string{"short", "text", "json"}},
+		{"job enqueue mail --on-failure only", []string{"only-failed", "only-cancelled"}},
+		{"batch create --on-failure m", []string{"mail"}},
+		{"batch create --on-end p", []string{"push"}},
+		{"key create ci --role ", []string{"viewer", "operator", "admin"}},
+		{"key create ci --scope nodes", []string{"nodes:read", "nodes:write"}},
+		{"server --auth keys,o", []string{"keys,oidc"}},
+		{"server --only ", []string{"callbacks"}},
+		{"webhook create w --event job.f", []string{"job.failed"}},
 		{"callback complete ", nil},
 		{"callback answer ", nil},
 		{"signal send " + job + " ", nil},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -96,7 +97,20 @@ type shownSetting struct {
 	Setting string `json:"setting"`
 	Value   string `json:"value"`
 	From    string `json:"from"`
+
+	said string // what people are told of a value that is none, such as 0s for never
 }
+
+// text is the value for people.
+func (s *shownSetting) text() string {
+	if s.said != "" {
+		return s.said
+	}
+	return s.Value
+}
+
+// saidDefault is what the help of a setting says of its default, where that is no value.
+var saidDefault = regexp.MustCompile(`\(default: ([^()]+)\)`)
 
 func (a verbs) showConfigCommand() *cobra.Command {
 	var columns app.ColumnsFlag
@@ -118,7 +132,7 @@ behind --. Passwords are not shown. Nothing is started.`,
 				return err
 			}
 			for _, s := range settings {
-				if err := out.Add(s, func() []string { return []string{s.Setting, output.OneLine(s.Value), output.OneLine(s.From)} }); err != nil {
+				if err := out.Add(s, func() []string { return []string{s.Setting, output.OneLine(s.text()), output.OneLine(s.From)} }); err != nil {
 					return err
 				}
 			}
@@ -148,7 +162,11 @@ func (a verbs) settingsOf(table string, flags []string) (all []shownSetting, err
 	}
 	app.VisitSettings(cmd, func(f *pflag.Flag) {
 		value := strings.Join(arg.ValuesOf(f), ",")
-		all = append(all, shownSetting{f.Name, output.WithoutPasswords(value), scratch.Origin(f)})
+		s := shownSetting{Setting: f.Name, Value: output.WithoutPasswords(value), From: scratch.Origin(f)}
+		if said := saidDefault.FindStringSubmatch(f.Usage); said != nil && slices.Contains([]string{"", "0", "0s"}, value) {
+			s.said = said[1]
+		}
+		all = append(all, s)
 	})
 	return all, nil
 }

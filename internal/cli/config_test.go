@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +108,20 @@ func TestConfigFile(t *testing.T) {
 	s.expect(s.run("worker", "--server", "http://127.0.0.1:2"), 1, "server http://127.0.0.1:2 did not answer")
 	s.expect(s.run("config", "show", "job"), app.ExitUsage, "there are dev, worker, server")
 	s.expect(s.run("config", "show", "worker", "--", "--nonsense"), app.ExitUsage, "nonsense")
+}
+
+// TestConfigShowTellsPeople: the table says in words what a value means that is none.
+func TestConfigShowTellsPeople(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // one command
+	s := newShell(t)
+	s.env["HOLDFAST_FAILED"] = "48h"
+	table := s.ok("config", "show", "server", "--output", "table")
+	for _, row := range []string{`completed +never +default`, `failed +48h0m0s +\$?HOLDFAST_FAILED`, `rate-limit +any number +default`} {
+		if !regexp.MustCompile(`(?m)^` + row + ` *$`).MatchString(table) {
+			t.Errorf("no row is %q:\n%s", row, table)
+		}
+	}
 }
 
 // TestConfigCheck: all that is wrong in a file is told, by line.

@@ -108,6 +108,8 @@ func TestContexts(t *testing.T) {
 		{"x --server http://127.0.0.1:1 --token-file t --token-variable T", "one of them has to go"},
 		{"a/b --database a.db", "no name of a context"},
 		{"x --server http://secret@127.0.0.1:1", "in it"},
+		{"x --server 127.0.0.1:8233", "http://"},
+		{"x --database http://127.0.0.1:8233", "unknown scheme"},
 	} {
 		got := s.run(append([]string{"context", "set"}, strings.Fields(test.args)...)...)
 		s.expect(got, app.ExitUsage, test.words)

@@ -14,6 +14,8 @@ func TestEndpointVerbs(t *testing.T) {
 	s.ok("migrate", "up")
 	s.expect(s.run("endpoint", "create", "mail"), app.ExitUsage, "the url is missing")
 	s.expect(s.run("endpoint", "create", "mail", "--url", "ftp://example.com"), app.ExitUsage, "must be http or https")
+	url := "https://example.com"
+	s.expect(s.run("endpoint", "create", "mail", "--url", url, "--callback", "0s"), app.ExitUsage, "--callback 0s is not positive")
 	secret := s.ok("endpoint", "create", "mail", "--url", "https://example.com/jobs", "--header", "Authorization: Bearer hidden",
 		"-o", "table")
 	if !strings.HasPrefix(secret, "whsec_") {
@@ -22,6 +24,7 @@ func TestEndpointVerbs(t *testing.T) {
 	s.expect(s.run("endpoint", "create", "mail", "--url", "https://example.com"), app.ExitError, "already")
 	s.holds(s.ok("endpoint", "list", "-o", "table"), "https://example.com")
 	s.ok("endpoint", "update", "mail", "--timeout", "5s", "--callback", "1h")
+	s.expect(s.run("endpoint", "update", "mail", "--callback", "-1h"), app.ExitUsage, "--callback -1h0m0s is not positive")
 	shown := s.ok("endpoint", "get", "mail", "-o", "table")
 	s.holds(shown, "within 1h0m0s")
 	s.holds(shown, "Authorization")

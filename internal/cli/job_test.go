@@ -31,6 +31,17 @@ func shape(t *testing.T, doc string) string {
 	return doc
 }
 
+// TestWhySaysATimeOnce: of a job that is scheduled the text says when, and how long that is.
+func TestWhySaysATimeOnce(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // one command after the other
+	s := migrated(t)
+	said := s.ok("job", "why", s.enqueue("mail", "--at", "2126-03-29T02:30:00Z"), "-o", "table")
+	if n := strings.Count(said, "2126-03-29T02:30:00Z"); n != 1 {
+		t.Errorf("%d times: %s", n, said)
+	}
+}
+
 func TestJobJSON(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -242,8 +253,8 @@ func TestWaitTellsWhy(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	for _, args := range [][]string{
-		{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "6s"},
-		{"job", "wait", s.enqueue("mail"), "--wait-timeout", "6s"},
+		{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "9s"},
+		{"job", "wait", s.enqueue("mail"), "--wait-timeout", "9s"},
 	} {
 		got := s.run(args...)
 		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
@@ -254,7 +265,7 @@ func TestWaitTellsWhy(t *testing.T) {
 			lines = lines[1:]
 		}
 		if got.code != app.ExitTimeout || len(lines) != 2 || lines[0] != "available: no node is running" ||
-			!strings.HasSuffix(lines[1], " has not finished after 6s; it continues: no node is running") {
+			!strings.HasSuffix(lines[1], " has not finished after 9s; it continues: no node is running") {
 			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
 		}
 	}

@@ -103,18 +103,6 @@ func tagNames(ctx context.Context, client *holdfast.Client, _ []string) ([]strin
 	return slices.Compact(slices.Sorted(slices.Values(found))), err
 }
 
-// namespaceNames finds the namespaces of nodes; there is no list of others.
-func namespaceNames(ctx context.Context, client *holdfast.Client, _ []string) ([]string, error) {
-	nodes, err := client.Nodes(ctx)
-	found := []string{app.DefaultNamespace}
-	for i := range nodes {
-		if name := nodes[i].Info.Namespace; name != "" {
-			found = append(found, name)
-		}
-	}
-	return slices.Compact(slices.Sorted(slices.Values(found))), err
-}
-
 // stepNames finds the steps in the journal of the job of the first argument.
 func stepNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
 	return journalNames("")(ctx, client, args)

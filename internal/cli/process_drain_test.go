@@ -32,7 +32,7 @@ func TestDrainedProcess(t *testing.T) {
 	if err := dev.cmd.Wait(); err != nil {
 		t.Errorf("%v", err)
 	}
-	s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
+	s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "60s"), 0)
 }
 
 // TestDrainOfOneNamespace: the process goes on with the others until they are drained, too.
@@ -55,7 +55,7 @@ func TestDrainOfOneNamespace(t *testing.T) {
 		if namespace == "other" {
 			until(t, "the end of the node", func() bool { return strings.Contains(dev.stderr.String(), "node stopped") })
 			job := enqueueExec(t, dir, "true")
-			s.expect(command(t, dir, "job", "wait", job, "--wait-timeout", "20s"), 0)
+			s.expect(command(t, dir, "job", "wait", job, "--wait-timeout", "60s"), 0)
 		}
 	}
 	if err := dev.cmd.Wait(); err != nil {

@@ -210,7 +210,7 @@ func TestStopping(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
+		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "60s"), 0)
 	})
 	t.Run("the second does not", func(t *testing.T) {
 		t.Parallel()
@@ -291,7 +291,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
+		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "60s"), 0)
 	})
 	t.Run("the terminal goes", func(t *testing.T) {
 		t.Parallel()
@@ -313,7 +313,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 			t.Error("the second SIGHUP made haste")
 		}
 		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "10s"), 0)
+		s.expect(command(t, dir, "job", "wait", id, "--wait-timeout", "60s"), 0)
 	})
 	// Under nohup, and in the background of a script.
 	for name, ignored := range map[string]syscall.Signal{"HUP": syscall.SIGHUP, "INT": syscall.SIGINT} {
@@ -325,7 +325,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 				_ = dev.cmd.Process.Signal(ignored)
 			}
 			s := &shell{T: t}
-			s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--wait-timeout", "10s"), 0)
+			s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--wait-timeout", "60s"), 0)
 			_ = dev.cmd.Process.Signal(syscall.SIGTERM)
 			if err := dev.cmd.Wait(); err != nil {
 				t.Errorf("%v", err)
@@ -402,7 +402,7 @@ func TestReadOnlyFile(t *testing.T) {
 	if err := os.Chmod(s.db, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "mail"}, {"dev"}} {
+	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "mail"}, {"dev", "--listen", "none"}} {
 		cmd := exec.Command(binary(t), append(args, "--database", s.db)...)
 		if os.Geteuid() == 0 {
 			// Nothing is read-only for root.

@@ -133,6 +133,10 @@ func TestThroughAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ok("job", "list", "--token-file", file)
+	if err := os.WriteFile(file, []byte("a token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.expect(r.run("job", "list", "--token-file", file), app.ExitUsage, "has a space")
 	n.stop(t)
 }
 

@@ -181,6 +181,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"job", "lst"}, `unknown command "lst" for "holdfast job"; did you mean list, get or set?; see: holdfast job --help`},
 		{[]string{"job", "list", "--foo"}, "unknown flag: --foo; see: holdfast job list --help"},
 		{[]string{"--foo"}, "unknown flag: --foo"},
+		{[]string{"job", "list", "--queu", "mail"}, "unknown flag: --queu; did you mean --queue?; see: holdfast job list --help"},
+		{[]string{"job", "list", "--stat", "failed"}, "did you mean --state?"},
+		{[]string{"key", "create", "ci", "--rol", "viewer"}, "did you mean --role?"},
 		{[]string{"job", "list", "-x"}, "unknown shorthand flag"},
 		{[]string{"job", "list", "more"}, "too many arguments: job list takes none, got 1; see: holdfast job list --help"},
 		{[]string{"job", "get"}, "missing argument: job get takes ID; see: holdfast job get --help"},
@@ -437,7 +440,7 @@ func TestInterruptWhileOpening(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	s := newShell(t)
 	s.env[app.EnvDatabase] = "postgres://" + silent.Addr().String() + "/app?sslmode=disable"
-	for _, args := range [][]string{{"dev"}, {"worker"}, {"job", "list"}, {"job", "enqueue", "mail"}} {
+	for _, args := range [][]string{{"dev", "--listen", "127.0.0.1:0"}, {"worker"}, {"job", "list"}, {"job", "enqueue", "mail"}} {
 		var stderr bytes.Buffer
 		env := s.environment(strings.NewReader(""), io.Discard, &stderr, args...)
 		signals := make(chan os.Signal)
@@ -501,7 +504,7 @@ func TestNotADatabase(t *testing.T) {
 	if err := os.WriteFile(s.db, bytes.Repeat([]byte("no database\n"), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"job", "list"}, {"dev"}, {"migrate", "status"}, {"migrate", "up"}} {
+	for _, args := range [][]string{{"job", "list"}, {"dev", "--listen", "none"}, {"migrate", "status"}, {"migrate", "up"}} {
 		s.expect(s.run(args...), 1, s.db+" is not an SQLite database; check the path\n")
 	}
 }

@@ -181,7 +181,7 @@ func TestServerWithTLS(t *testing.T) {
 // testSecureStream: a stream of events is one of HTTP/2 to who speaks that, as browsers do.
 func testSecureStream(t *testing.T, c *http.Client, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/events", http.NoBody)
 	if err != nil {
@@ -267,6 +267,34 @@ func TestCertificateIsRenewed(t *testing.T) {
 	}
 	if why := a.refused(tls.VersionTLS11, url); !strings.Contains(why, "protocol version") {
 		t.Errorf("TLS 1.1: %s", why)
+	}
+}
+
+// TestCertificateExpires: a certificate that expires under a server is told of, as it will be
+// renewed too late if at all.
+func TestCertificateExpires(t *testing.T) {
+	t.Parallel()
+	racing.Off(t) // one request after the other
+	s := newShell(t)
+	a := newAuthority(t)
+	cert, key := a.issue(s.dir, time.Now().Add(10*time.Second))
+	n, url := startSecure(s, "--tls-cert", cert, "--tls-key", key)
+	handshake := func() {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close() // nothing was sent
+	}
+	until(t, "the word of it", func() bool {
+		handshake()
+		return strings.Contains(n.stderr.String(), "certificate has expired")
+	})
+	for range 3 {
+		handshake()
+	}
+	if told := strings.Count(n.stderr.String(), "certificate has expired"); told != 1 {
+		t.Errorf("it is told %d times: %s", told, n.stderr)
 	}
 }
 

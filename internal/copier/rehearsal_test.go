@@ -130,7 +130,7 @@ func node(t *testing.T, s *shop, source store.Source, after bool) (hf *holdfast.
 	go func() { ran <- hf.Run(context.WithoutCancel(t.Context())) }()
 	return hf, func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 		defer cancel()
 		if err := errors.Join(hf.Stop(ctx), <-ran, hf.Close(ctx)); err != nil {
 			t.Error(err)
@@ -141,7 +141,7 @@ func node(t *testing.T, s *shop, source store.Source, after bool) (hf *holdfast.
 // until waits for a condition that others bring about.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
+	deadline, tick := time.After(5*time.Minute), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {

@@ -111,11 +111,15 @@ func (w *flowRunner) flow(run *holdfast.Run, t task) (done, error) {
 	return done{Lease: run.Lease().Number}, nil
 }
 
-// contradict is a flow that asks for something else whenever it runs.
+// contradict is a flow that asks for something else whenever it runs, which it does more than once.
 func (p *player) contradict() error {
 	o := op{Do: opStep, ID: int(p.run.Lease().Number)}
 	if err := p.step(p.run, o, "contradiction"); err != nil {
 		return err
 	}
-	return p.run.Sleep(100 * time.Millisecond)
+	for sleep := 100 * time.Millisecond; ; sleep *= 2 { // one that is over once it is stored does not end the run
+		if err := p.run.Sleep(sleep); err != nil {
+			return err
+		}
+	}
 }

@@ -224,8 +224,9 @@ func (c *cluster) rules() rules {
 		return rules{dead: c.config.Dead, killIsKnown: true}
 	}
 	// Its nodes tell its time by their own clocks, and what the clock of one finds due the others
-	// take as due.
-	return rules{dead: c.config.Dead, leeway: time.Second}
+	// take as due. A store that opens takes a reading of the clock for which it waited two seconds,
+	// so on a slow machine each of two nodes may be off by one, to either side.
+	return rules{dead: c.config.Dead, leeway: 2 * time.Second}
 }
 
 // slowNodes lists the nodes that were declared dead while their processes lived.

@@ -73,7 +73,7 @@ func TestLogs(t *testing.T) {
 			}
 		}
 		c.start(0)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		if _, err := job.Wait(ctx); err != nil {
 			t.Fatal(err)

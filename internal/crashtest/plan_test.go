@@ -157,7 +157,7 @@ func (p *planner) draw(n int) work {
 		w.Priority = 1 + p.random.IntN(4)
 	}
 	if chance(5) {
-		w.Delay = 1200 + p.random.IntN(800)
+		w.Delay = 2200 + p.random.IntN(800) // more than the leeway of the rules
 	}
 	return w
 }

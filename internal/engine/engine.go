@@ -305,6 +305,9 @@ func (e *Engine) SaveSchedule(ctx context.Context, s store.Schedule, expect int6
 	return s, err
 }
 
+// WakeLeader has the node that leads look at schedules.
+func (e *Engine) WakeLeader() { e.announce(store.Wake{Kind: store.WakeLeader}) }
+
 // SaveLimit makes or changes a limit.
 func (e *Engine) SaveLimit(ctx context.Context, l store.Limit, expect int64, actor string) (store.Limit, error) {
 	l, err := e.Store.SaveLimit(ctx, l, expect, actor)

@@ -22,6 +22,7 @@ type Health struct {
 	DeadBy    time.Duration // how long it may be silent
 	RoundTrip time.Duration // of its last beat
 	AwaySince time.Time     // since when calls of the store fail; zero: they succeed
+	Full      bool          // they do because the disk is full
 	Loops     map[string]time.Time
 	Lag       time.Duration
 	Running   int
@@ -57,7 +58,8 @@ func (r *Runner) Health() Health {
 	r.engine.mu.Lock()
 	n := r.node
 	r.engine.mu.Unlock()
-	h := Health{Troubles: r.engine.guard.Troubles(), Dropped: r.engine.hooks.Dropped(), AwaySince: r.engine.outage.Since()}
+	h := Health{Troubles: r.engine.guard.Troubles(), Dropped: r.engine.hooks.Dropped()}
+	h.AwaySince, h.Full = r.engine.outage.Since(), r.engine.outage.IsFull()
 	if n == nil {
 		return h
 	}

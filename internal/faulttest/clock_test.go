@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -23,6 +24,7 @@ func onEachClock(t *testing.T, test func(t *testing.T, db *database, set func(ah
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
+		racing.On(t)
 		var ahead atomic.Int64
 		db := onSQLite(t)
 		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -31,6 +33,7 @@ func onEachClock(t *testing.T, test func(t *testing.T, db *database, set func(ah
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		racing.Off(t) // as on SQLite
 		server, set := faketime(t)
 		url := server.Database(t)
 		test(t, &database{source: postgres.URL(url), dsn: url, url: url}, set)

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
@@ -75,7 +74,6 @@ func (b *busy) until(n int64) {
 // each job is long past, and it starts soon: not only when there is nothing else to do.
 func TestCommitBehindABusyNode(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the fault is in the database, for which nodes wait as in other tests
 	const (
 		taken = 300_000 // places of jobs that were taken while the dump went on
 		late  = 8       // transactions

@@ -17,8 +17,8 @@ import (
 // giant transaction: others enqueue in between.
 func TestTwentyThousandDecisions(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // there is very much of what others have at work under it
-	onEach(t, func(t *testing.T, db *database) {
+	// There is very much of what others have at work under the race detector.
+	each(t, racing.Off, func(t *testing.T, db *database) {
 		const decisions, most = 20_000, 2500
 		counts := &appends{}
 		hf := db.wrapped(func(st store.Store) store.Store { return &counting{Store: st, counts: counts} }).open(t)

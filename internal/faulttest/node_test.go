@@ -22,9 +22,12 @@ import (
 // or fails by how long it took, but where a wait of seconds is the very fault.
 const patience = 4 * time.Minute
 
-// toStop is how long a node may take to end, on a machine that is busy or with a database that
-// is gone.
-const toStop = 4 * time.Minute
+// toStop is how long a node may take to end on a machine that is busy, and toStopWithout one whose
+// database is gone, which tries to store outcomes all that time.
+const (
+	toStop        = 4 * time.Minute
+	toStopWithout = 5 * time.Second
+)
 
 // open opens a client, which is closed at the end of the test. Its log is that of the test, shown
 // if that fails.
@@ -45,7 +48,12 @@ func open(t *testing.T, source store.Source, opts ...holdfast.Option) *holdfast.
 // closeClient closes a client that may be closed already.
 func closeClient(t *testing.T, hf *holdfast.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), toStop)
+	closeWithin(t, toStop, hf)
+}
+
+func closeWithin(t *testing.T, limit time.Duration, hf *holdfast.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
 	defer cancel()
 	if err := hf.Close(ctx); err != nil {
 		t.Errorf("Close: %v", err)
@@ -96,6 +104,9 @@ func work(t *testing.T, hf *holdfast.Client) *node {
 // stop ends the node. Its handlers are not waited for.
 func (n *node) stop() {
 	n.t.Helper()
+	if n.fails {
+		closeWithin(n.t, toStopWithout, n.Client)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.t.Context()), toStop)
 	defer cancel()
 	if err := n.Stop(ctx); err != nil {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
@@ -25,7 +24,6 @@ import (
 // with each transaction.
 func TestPooler(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the fault is in the database, for which nodes wait as in other tests
 	liveOn(t, postgres.URL(pooler(t, onPostgres(t).url)))
 }
 
@@ -113,7 +111,6 @@ func isFile(path string) bool {
 // last, is one for PgBouncer, too; and an examination finds that no notification comes through.
 func TestPoolerAndKeys(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the fault is in the database, for which nodes wait as in other tests
 	source := postgres.URL(pooler(t, onPostgres(t).url))
 	s, err := source.Open(t.Context())
 	if err != nil {

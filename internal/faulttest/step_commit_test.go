@@ -26,7 +26,7 @@ func TestStepTxThatEndsWhileItCommits(t *testing.T) {
 	const insert = "INSERT INTO ledger VALUES ($1, $2)"
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()
-		db := onPostgres(t)
+		db := racedOnPostgres(t)
 		p := pool(t, with(t, slowCommits(t, db).url, "pool_max_conns", "20"))
 		stepsThatEnd(t, db, postgres.Begin(p), func(ctx context.Context, tx pgx.Tx, job string, step int) error {
 			_, err := tx.Exec(ctx, insert, job, step)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -15,7 +14,6 @@ import (
 // Nothing is refused: an enqueue is repeated for longer than that.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the fault is in the database, for which nodes wait as in other tests
 	const jobs, held = 2500, 4 * time.Second
 	db := onPostgres(t)
 	hf := db.open(t)

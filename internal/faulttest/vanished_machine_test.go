@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
@@ -120,7 +119,6 @@ func TestMachineThatVanishesInAStep(t *testing.T) {
 // in which jobs are taken from nodes.
 func TestMachineThatVanishesInATransaction(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the fault is in the database, for which nodes wait as in other tests
 	const victims = 8
 	db := onPostgres(t)
 	people := db.open(t)

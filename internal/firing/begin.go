@@ -12,8 +12,10 @@ import (
 const ahead = 5 * time.Minute
 
 // Begin sets where a schedule goes on from that was made, or whose settings were changed, at a
-// time. before is what it was, or nil. What is new fires nothing that has passed. If the times are
-// the same, what it was due to do it still does: a change of its job is no reason to miss a time.
+// time. before is what it was, or nil. What is new fires nothing that has passed, and neither does
+// what has got times that it had not: other ones, by a later end or an earlier start, or because it
+// was over. If the times are the same, what it was due to do it still does: a change of its job is
+// no reason to miss a time.
 func Begin(s, before *store.Schedule, now time.Time) error {
 	times, err := timesOf(s)
 	if err != nil {
@@ -22,7 +24,7 @@ func Begin(s, before *store.Schedule, now time.Time) error {
 	switch {
 	case before == nil, s.Cursor.After(now.Add(ahead)):
 		s.Cursor = now
-	case before.Times != s.Times:
+	case before.Times != s.Times || hadNot(s, before, times, now):
 		s.Cursor = later(s.Cursor, now)
 	}
 	s.NextAt = next(s, times, s.Cursor, s.Left)
@@ -30,6 +32,16 @@ func Begin(s, before *store.Schedule, now time.Time) error {
 		s.NextAt = now
 	}
 	return nil
+}
+
+// hadNot reports whether of the times that have passed, up to now, and that are not decided, some
+// are a schedule's that were none of it before. The rule is the same.
+func hadNot(s, before *store.Schedule, times times, now time.Time) bool {
+	times.start, times.end = before.Start, before.End
+	wasOver := next(before, times, before.Cursor, before.Left).IsZero()
+	endsLater := times.isPast(now) && (s.End.IsZero() || s.End.After(before.End))
+	startsEarlier := s.Start.Before(before.Start) && before.Start.After(before.Cursor)
+	return wasOver || endsLater || startsEarlier
 }
 
 // Check reports why a schedule cannot be kept, an ErrInvalid, beyond what the store refuses.

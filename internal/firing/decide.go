@@ -29,9 +29,10 @@ type Decision struct {
 	Missed int
 }
 
-// Decide decides what a schedule, which is not paused, does at a time. taken are nominal times that
-// have a run although they are after the cursor: a clock that was ahead has made them, before a
-// person set the schedule back. They are passed over.
+// Decide decides what a schedule does at a time; one that is paused, or may fire no more, only has
+// the job asked to stop that it has replaced. taken are nominal times that have a run although they
+// are after the cursor: a clock that was ahead has made them, before a person set the schedule
+// back. They are passed over.
 func Decide(s *store.Schedule, now time.Time, taken ...time.Time) (Decision, error) {
 	times, err := timesOf(s)
 	if err != nil {
@@ -40,8 +41,10 @@ func Decide(s *store.Schedule, now time.Time, taken ...time.Time) (Decision, err
 	p := pass{schedule: s, times: times, now: now, taken: taken, fire: &store.Fire{
 		Namespace: s.Namespace, Name: s.Name, Version: s.Version, Cursor: s.Cursor, Left: s.Left,
 	}}
-	p.leaveOut()
-	p.act()
+	if s.PausedAt.IsZero() && s.Left != 0 {
+		p.leaveOut()
+		p.act()
+	}
 	p.goOn()
 	d := Decision{Unit: store.Unit{Fire: p.fire, Enqueues: p.enqueues}, Missed: p.missed}
 	if s.Cancels != (store.ID{}) {

@@ -5,6 +5,7 @@
 //	Begin      where a schedule begins that is made or changed
 //	Decide     what the clock makes due
 //	Manual     a fire that a person asks for
+//	Asked      what follows one that has replaced a job
 //	Between    the times of a range
 //	Next       the times to come
 //	Check      what a schedule must be to be kept

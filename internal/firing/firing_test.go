@@ -165,6 +165,32 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// TestOnlyAsks: a schedule that is paused or over has the job asked to stop that it has replaced,
+// and decides about no time.
+func TestOnlyAsks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*store.Schedule)
+		next   time.Time
+	}{
+		"paused": {func(s *store.Schedule) { s.PausedAt = noon }, noon.Add(time.Hour)},
+		"over":   {left(0), time.Time{}},
+		"ended":  {func(s *store.Schedule) { s.End = noon.Add(time.Minute) }, time.Time{}},
+	} {
+		s := made(t, everyHour, both(overlap(store.OverlapCancel), c.change))
+		s.Cancels, s.NextAt = store.ID{1}, noon.Add(time.Minute)
+		d := decide(t, s, noon.Add(5*time.Hour))
+		if d.Stop != s.Cancels || told(d) != "" || d.IsEmpty(s) {
+			t.Errorf("%s: %+v", name, d)
+		}
+		cursor := s.Cursor
+		carry(s, d)
+		if s.Cancels != (store.ID{}) || !s.NextAt.Equal(c.next) || !s.Cursor.Equal(cursor) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
 // TestTheJob: the policies are properties of the job, and it knows what it is for.
 func TestTheJob(t *testing.T) {
 	t.Parallel()
@@ -262,6 +288,41 @@ func TestBegin(t *testing.T) {
 	before := changed
 	if err := Begin(&changed, &before, noon); err != nil || !changed.NextAt.Equal(noon.Add(time.Hour)) {
 		t.Errorf("an earlier clock: %v, %v", changed.NextAt, err)
+	}
+}
+
+// TestBeginWithMoreTimes: an end, a start or a count that gives a schedule more times gives it none
+// that have passed. What was due without that still is.
+func TestBeginWithMoreTimes(t *testing.T) {
+	t.Parallel()
+	at := func(hours int) time.Time { return noon.Add(time.Duration(hours) * time.Hour) }
+	ends := func(at time.Time) func(*store.Schedule) { return func(s *store.Schedule) { s.End = at } }
+	starts := func(at time.Time) func(*store.Schedule) { return func(s *store.Schedule) { s.Start = at } }
+	for name, c := range map[string]struct {
+		was, is func(*store.Schedule)
+		cursor  int // up to when it was decided
+		next    int
+	}{
+		"a later end of one that is over":     {ends(at(2)), ends(at(1000)), 1, 101},
+		"no end of one that is over":          {ends(at(2)), ends(time.Time{}), 1, 101},
+		"a later end of one that is due":      {ends(at(2)), ends(at(1000)), 0, 101},
+		"a later end before that has come":    {ends(at(500)), ends(at(1000)), 1, 2},
+		"an earlier end":                      {ends(at(1000)), ends(at(500)), 1, 2},
+		"the same end, and it is due":         {ends(at(2)), ends(at(2)), 0, 1},
+		"more fires of one that has had all":  {left(0), left(50), 1, 101},
+		"more fires of one that is due":       {left(1), left(50), 1, 2},
+		"an earlier start":                    {starts(at(200)), starts(at(50)), 0, 101},
+		"an earlier start of one that begins": {starts(at(50)), starts(at(20)), 0, 101},
+		"an earlier start of one that runs":   {starts(at(1)), starts(at(-50)), 2, 3},
+		"a later start":                       {nil, starts(at(200)), 2, 200},
+	} {
+		s := made(t, everyHour, c.was)
+		s.Cursor = at(c.cursor)
+		before := *s
+		c.is(s)
+		if err := Begin(s, &before, at(100)); err != nil || !s.NextAt.Equal(at(c.next)) {
+			t.Errorf("%s: next at %v, want %v; %v", name, s.NextAt, at(c.next), err)
+		}
 	}
 }
 

@@ -150,14 +150,20 @@ func (s *State) keepDrained() {
 	}
 }
 
-// Become goes on with another rate: as many permits are taken as were.
+// Become goes on with another rate: as many permits are taken as were. After a rate of 0, or none,
+// it is not known how many those are that have not come back yet: then they come one by one from
+// now on, as after a drain.
 func (s *State) Become(now int64, r *store.Rate) {
 	period, burst := Spacing(r)
 	if period == s.Period && burst == s.Burst {
 		return
 	}
 	s.see(now)
-	if period > 0 && s.Period > 0 {
+	switch {
+	case period == 0:
+	case s.Period == 0 && s.Tat > now:
+		s.Tat = now + (burst-1)*period
+	case s.Period > 0:
 		taken := (max(s.Tat-now, 0) + s.Period - 1) / s.Period
 		s.Tat = now + min(taken, store.MostAhead.Microseconds()/period)*period
 	}

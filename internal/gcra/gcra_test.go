@@ -46,3 +46,38 @@ func TestPermitsKeepTheRate(t *testing.T) {
 		}
 	}
 }
+
+// TestAfterAStop: after a rate of 0 permits come one by one, if what was taken or booked before has
+// not come back.
+func TestAfterAStop(t *testing.T) {
+	t.Parallel()
+	stopped := store.Rate{Per: time.Second}
+	for _, c := range []struct {
+		before, after store.Rate
+		taken         int
+		ahead         time.Duration
+	}{
+		{store.Rate{Count: 1000, Per: time.Second, Burst: 100}, store.Rate{Count: 1, Per: time.Minute, Burst: 100}, 80, 0},
+		{store.Rate{Count: 1, Per: time.Minute, Burst: 1}, store.Rate{Count: 1000, Per: time.Second, Burst: 100}, 10_000, store.MostAhead},
+	} {
+		s, now := gcra.State{Burst: 1}, int64(1_000_000_000)
+		s.Become(now, &c.before)
+		if p, _ := s.Take(now, &store.PermitAsk{Want: c.taken, Ahead: c.ahead}); p.Count != c.taken {
+			t.Fatalf("of %v %d permits are taken", &c.before, p.Count)
+		}
+		now += 10_000
+		s.Become(now, &stopped)
+		if p, _ := s.Take(now, &store.PermitAsk{Want: 1, Ahead: store.MostAhead}); p.Count != 0 {
+			t.Errorf("a limit that is stopped gives out %d", p.Count)
+		}
+		now += 10_000
+		s.Become(now, &c.after)
+		if p, _ := s.Take(now, &store.PermitAsk{Want: 50}); p.Count != 1 {
+			t.Errorf("after a stop %v gives out %d at once", &c.after, p.Count)
+		}
+		now += 10 * c.after.Period().Microseconds()
+		if p, _ := s.Take(now, &store.PermitAsk{Want: 50}); p.Count != 10 {
+			t.Errorf("in the time of ten permits %v gives out %d", &c.after, p.Count)
+		}
+	}
+}

@@ -4,11 +4,12 @@
 // # How slots move
 //
 // A node that lacks slots asks the store for them. If it gets too few it says so to the others
-// (WakeSlotsWanted), and those that hold some and do not use them give them back, which they say as
-// well (WakeSlotsFree); then it asks again. So slots are where they are needed after three short
-// transactions. No node decides for the others. What is not heard is found with the next look,
-// which comes with each beat, or every 1.5 s where there are no wake-ups: then the store tells
-// whether slots are wanted. A node without limits looks every 30 s where there are wake-ups.
+// (WakeSlotsWanted), and those that hold some and do not use them give them back, which is told as
+// well (WakeSlotsFree): by the store in the same commit, if it can, or else by the node; then it
+// asks again. So slots are where they are needed after three short transactions. No node decides
+// for the others. What is not heard is found with the next look, which comes with each beat, or
+// every 1.5 s where there are no wake-ups: then the store tells whether slots are wanted. A node
+// without limits looks every 30 s where there are wake-ups.
 //
 // While its jobs use slots that others want a node looks whether it has more of them, if it does
 // not know: if not, it gives the slots back as these end, and does not claim in vain first.

@@ -10,9 +10,9 @@ import (
 )
 
 // TestReadingManyLimitsIsBounded: where it takes long, limits are read again only after nine times
-// as long; where it does not, at once.
+// as long, but not later than without a change; where it does not, at once.
 func TestReadingManyLimitsIsBounded(t *testing.T) {
-	l := New(Parts{})
+	l := New(Parts{Every: func() time.Duration { return 10 * time.Hour }})
 	if wait := l.untilLoad(); wait > 0 {
 		t.Errorf("before limits were read it waits for %v", wait)
 	}
@@ -24,9 +24,13 @@ func TestReadingManyLimitsIsBounded(t *testing.T) {
 	if wait := l.untilLoad(); wait <= 8*time.Hour || wait > 9*time.Hour {
 		t.Errorf("after one of an hour it waits for %v, want nine hours", wait)
 	}
-	l.loaded = l.loaded.Add(-10 * time.Hour)
+	l.took = 5 * time.Hour // in an outage
+	if wait := l.untilLoad(); wait <= 9*time.Hour || wait > 10*time.Hour {
+		t.Errorf("after one of five hours it waits for %v, want the ten hours of a look without a change", wait)
+	}
+	l.loaded = l.loaded.Add(-11 * time.Hour)
 	if wait := l.untilLoad(); wait > 0 {
-		t.Errorf("ten hours later it waits for %v", wait)
+		t.Errorf("eleven hours later it waits for %v", wait)
 	}
 }
 

@@ -20,8 +20,8 @@ const (
 
 	away = 500 * time.Millisecond // before a call after an error
 
-	// Reading thousands of limits takes long: then it takes one part in so many of the time at the
-	// most.
+	// Reading thousands of limits takes long: then they are read for a change only when so many
+	// times as long has passed, or as without a change.
 	loadShare = 10
 	slowLoad  = 5 * time.Millisecond
 )
@@ -83,7 +83,6 @@ func (l *Loop) Load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limits = slices.DeleteFunc(limits, func(l store.Limit) bool { return l.PerKey }) // claims see to them
 	if l.Slots.SetLimits(limits) {
 		l.Look()
 	}
@@ -150,12 +149,14 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
-// untilLoad is how long to wait until limits are read again because they may have changed.
+// untilLoad is how long to wait until limits are read again because they may have changed: no
+// longer than they are left alone without a change, also if the last time took seconds in an
+// outage.
 func (l *Loop) untilLoad() time.Duration {
 	if l.took < slowLoad {
 		return 0
 	}
-	return (loadShare-1)*l.took - time.Since(l.loaded)
+	return min((loadShare-1)*l.took, l.Every()) - time.Since(l.loaded)
 }
 
 func (l *Loop) fail(ctx context.Context, err error) {
@@ -181,7 +182,7 @@ func (l *Loop) ask(ctx context.Context) error {
 			l.Slots.Granted(node, asks, nil)
 		}
 	}()
-	answer, err := l.Store.Grant(call, store.GrantParams{Node: node, Call: l.call.Add(1), Asks: asks})
+	answer, err := l.Store.Grant(call, store.GrantParams{Node: node, Call: l.call.Add(1), Asks: asks, Tell: true})
 	if err != nil {
 		if errors.Is(err, store.ErrNodeDead) {
 			l.Dead(ctx, node)

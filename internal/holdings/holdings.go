@@ -10,9 +10,11 @@
 // whose lease the database has not had for several beats has lost it.
 //
 // Each beat asks only about claim records that are new since the last one, or had running jobs
-// then. Records whose runs have all ended are looked at again, a number of them with each beat, the
-// newest first, once the database may be another one; and the newest of them now and then, as not
-// each failover is noticed. So what a beat costs does not grow with what the node has claimed.
+// then. Records whose runs have all ended are looked at again in walks, a number of them with each
+// beat, the newest first: one begins a while after the last one has ended, as not each failover is
+// noticed, and at once when the database may be another one; a walk that is under way then goes on,
+// and the newest are looked at beside it. So what a beat costs does not grow with what the node has
+// claimed, and failures that go on keep no walk from its end.
 package holdings
 
 import (
@@ -26,7 +28,7 @@ import (
 const (
 	// again is how many records are looked at again with one beat.
 	again = 1000
-	// often is after how many beats the newest records are.
+	// often is with which beats a walk may begin without a reason.
 	often = 12
 )
 
@@ -37,7 +39,9 @@ type Holdings struct {
 	claims   []int64
 	from     int64
 	beats    int
-	below    int64                     // the records below this one are to be looked at again
+	below    int64                     // the walk goes on with the records below this one; 1 or less: it has ended
+	doubted  bool                      // another one is to begin when it has
+	newest   bool                      // the newest records are to be looked at beside it
 	suspects map[store.Lease]time.Time // when each was first seen without work
 	gone     map[store.Lease]time.Time // of runs; when each was first not in the database
 }
@@ -47,7 +51,7 @@ type Holdings struct {
 func New(patience time.Duration) Holdings { return Holdings{patience: patience} }
 
 // Doubt notes that the database may not have what it has confirmed.
-func (h *Holdings) Doubt() { h.below = h.from }
+func (h *Holdings) Doubt() { h.doubted, h.newest = true, true }
 
 // Ask returns what the next beat asks about: all claim records whose jobs have reached the slots by
 // now, which are those below settled.
@@ -55,11 +59,13 @@ func (h *Holdings) Ask(node, settled int64) store.HeldParams {
 	if h.node != node {
 		*h = Holdings{patience: h.patience, node: node, from: 1}
 	}
-	asked := store.HeldParams{Claims: h.claims, From: h.from, To: max(settled, h.from)}
-	if h.beats++; h.beats%often == 0 && h.below <= 1 {
+	if h.beats++; h.below <= 1 && (h.doubted || h.beats%often == 0) {
+		h.below, h.doubted, h.newest = h.from, false, false
+	}
+	asked := store.HeldParams{Claims: addBelow(h.claims, h.below), From: h.from, To: max(settled, h.from)}
+	if h.newest {
 		asked.Claims = addBelow(asked.Claims, h.from)
 	}
-	asked.Claims = addBelow(asked.Claims, h.below)
 	return asked
 }
 
@@ -75,7 +81,7 @@ func addBelow(claims []int64, below int64) []int64 {
 // See evaluates the answer to Ask. known reports whether the node works on a job now or did before
 // the beat. It returns the leases that it has not worked on for longer than the patience.
 func (h *Holdings) See(asked store.HeldParams, held []store.Lease, known func(store.ID) bool, now time.Time) (lost []store.Lease) {
-	h.claims, h.from, h.below = nil, asked.To, max(h.below-again, 0)
+	h.claims, h.from, h.below, h.newest = nil, asked.To, max(h.below-again, 0), false
 	suspects := map[store.Lease]time.Time{}
 	for _, l := range held {
 		if n := len(h.claims); n == 0 || h.claims[n-1] != l.Claim {

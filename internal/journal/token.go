@@ -39,7 +39,7 @@ func JobOfToken(token string) (store.ID, error) {
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) != tokenBytes { // what decodes ignores line breaks, so that it may have fewer
-		return store.ID{}, invalid
+		return store.ID{}, fmt.Errorf("%w: not a callback token: a letter of it is wrong", store.ErrInvalid)
 	}
 	return uuid.FromBytes(raw[:16])
 }

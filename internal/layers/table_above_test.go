@@ -19,7 +19,7 @@ var above = []layer{
 	{pattern: "web/e2e/fill", imports: []string{".", "store/dsn"}},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
 	{pattern: "server/internal/problem", imports: []string{"store"}},
-	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "server/access", "server/internal/problem"}},
+	{pattern: "server/internal/guard", imports: []string{"internal/gcra", "internal/logs", "server/access", "server/internal/problem"}},
 	{
 		pattern: "server/internal/api",
 		imports: []string{
@@ -46,8 +46,8 @@ var above = []layer{
 		},
 		tests: servers,
 	},
-	{pattern: "server/internal/blackbox", tests: []string{"internal/pgtest", "internal/racing", "server/internal/api"}},
-	{pattern: "server/internal/nodes", imports: ofServer, tests: servers},
+	{pattern: "server/internal/blackbox", tests: []string{"internal/heard", "internal/pgtest", "internal/racing", "server/internal/api"}},
+	{pattern: "server/internal/nodes", imports: ofServer, tests: append([]string{"maintain"}, servers...)},
 	{
 		pattern: "server/internal/dead", imports: slices.Concat(ofServer, []string{"dead", "internal/query", "server/internal/jobs"}),
 		tests: servers,
@@ -99,8 +99,8 @@ var above = []layer{
 	{
 		pattern: "server/internal/apitest",
 		imports: []string{
-			".", "internal/pgtest", "internal/pgtest/ready", "internal/racing", "server", "server/access", "store", "store/postgres",
-			"store/sqlite",
+			".", "internal/heard", "internal/pgtest", "internal/pgtest/ready", "internal/racing", "server", "server/access", "store",
+			"store/postgres", "store/sqlite",
 		},
 	},
 	{

@@ -99,6 +99,7 @@ var layers = slices.Concat([]layer{
 		imports: []string{"internal/slots", "store", "store/storetest/faults", "store/storetest/simulate/play"},
 		tests:   []string{"store/sqlite", "store/storetest/model"},
 	},
+	{pattern: "store/sqlite/internal/filewatch"},
 	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/refusal", "store/internal/sqltext"}},
 	{pattern: "store/sqlite/internal/core", imports: []string{"store", "internal/gcra", "store/internal/...", "store/sqlite/internal/db"}},
 	{
@@ -155,7 +156,7 @@ var layers = slices.Concat([]layer{
 		pattern: "store/sqlite/internal/view",
 		imports: slices.Concat(onSQLite, []string{
 			"store/internal/lists", "store/sqlite/internal/attributes", "store/sqlite/internal/edges",
-			"store/sqlite/internal/generations", "store/sqlite/internal/keys",
+			"store/sqlite/internal/filewatch", "store/sqlite/internal/generations", "store/sqlite/internal/keys",
 			"store/sqlite/internal/remains", "store/sqlite/internal/spans", "store/sqlite/internal/work",
 		}),
 	},
@@ -251,6 +252,7 @@ var layers = slices.Concat([]layer{
 	{pattern: "internal/terms"},
 	{pattern: "internal/vet/..."},
 	{pattern: "internal/vet/program", imports: []string{"internal/vet", "internal/cli/output"}},
+	{pattern: "internal/heard"},
 	{pattern: "internal/pgtest"},
 	{pattern: "internal/pgtest/ready", imports: []string{"internal/pgtest", "store/postgres"}},
 	{pattern: "internal/sqlitetest", imports: []string{"store/sqlite"}},
@@ -273,7 +275,7 @@ var layers = slices.Concat([]layer{
 	{pattern: "internal/relay", imports: []string{"store"}},
 	{
 		pattern: "store/remote", imports: []string{"internal/wire", "store"},
-		tests: slices.Concat(support, []string{".", "server", "server/access"}),
+		tests: slices.Concat(support, []string{".", "internal/heard", "server", "server/access"}),
 	},
 	{pattern: "internal/observer", imports: []string{"store"}},
 	{pattern: "internal/valid", imports: []string{"store"}},
@@ -401,7 +403,7 @@ var layers = slices.Concat([]layer{
 		imports: []string{
 			".", "internal/access", "internal/engine", "internal/journal", "internal/replay", "store", "store/storetest/model",
 		},
-		tests: support,
+		tests: append([]string{"limit"}, support...),
 	},
 	{pattern: "health", imports: []string{".", "internal/access"}, tests: support},
 	{

@@ -2,12 +2,14 @@ package logs
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 var errAway = errors.New("the database is away")
@@ -47,4 +49,33 @@ func TestFlappingDatabaseIsNoStorm(t *testing.T) {
 			t.Errorf("%d lines, then %d", before, after)
 		}
 	})
+}
+
+// TestFullDisk: it is known why calls fail, until they succeed.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	o := NewOutage(slog.New(slog.DiscardHandler))
+	for _, step := range []struct {
+		call string
+		err  error
+		want bool
+	}{
+		{CallBeat, nil, false},
+		{CallCommit, errAway, false},
+		{CallCommit, fmt.Errorf("%w: apply", store.ErrFull), true},
+		{CallBeat, nil, true}, // commits still fail
+		{CallBeat, errAway, false},
+		{CallCommit, store.ErrFull, true},
+		{CallBeat, nil, true},
+		{CallCommit, nil, false},
+	} {
+		if step.err == nil {
+			o.Succeeded(step.call)
+		} else {
+			o.Failed(step.call, step.err)
+		}
+		if got := o.IsFull(); got != step.want {
+			t.Errorf("after %s, %v: full is %v", step.call, step.err, got)
+		}
+	}
 }

@@ -30,6 +30,7 @@ type Outage struct {
 	mu       sync.Mutex
 	calls    map[string]time.Time // failing calls, and when each last failed
 	since    time.Time            // when the first of them failed
+	full     bool                 // the last of them has, because the disk is full
 	failures int                  // failures since then
 	unlogged int                  // failures since the last line
 	loggedAt time.Time            // time of the last line
@@ -82,7 +83,7 @@ func (o *Outage) note(call string, err error, lasts bool) {
 		if o.calls == nil {
 			o.calls = map[string]time.Time{}
 		}
-		o.calls[call] = now
+		o.calls[call], o.full = now, errors.Is(err, store.ErrFull)
 		o.failing.Store(int64(len(o.calls)))
 		o.failures++
 	}
@@ -98,6 +99,13 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	o.loggedAt, o.unlogged = now, 0
 	o.mu.Unlock()
 	o.log.Warn("a database call failed; it will be retried", attrs...)
+}
+
+// IsFull reports whether calls fail because the disk of the database is full.
+func (o *Outage) IsFull() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.calls) > 0 && o.full
 }
 
 // Failures is how many calls have failed so far.

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,8 +16,8 @@ const longestRetryAfter = 24 * time.Hour
 func RetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	var wait time.Duration
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the greatest
+		wait = time.Duration(min(seconds, uint64(longestRetryAfter/time.Second))) * time.Second
 	} else if at, err := http.ParseTime(text); err == nil {
 		if date, err := http.ParseTime(header.Get("Date")); err == nil {
 			now = date

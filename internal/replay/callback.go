@@ -53,10 +53,5 @@ func (s *Strand) AwaitCallback(c *await.Callback, limit await.Limit, decode func
 	if err != nil {
 		return nil, err
 	}
-	if limit.Set && limit.Until.IsZero() {
-		if beat := m.Heartbeat(c.Token); beat != nil {
-			limit.Until = beat.At.Add(limit.Within)
-		}
-	}
 	return s.receive(m, path, "", entries, &await.DecodedCallback{Callback: c, Decode: decode}, limit)
 }

@@ -48,17 +48,24 @@ func (m *replayState) look() error {
 	return m.refresh()
 }
 
-// refresh reads the inbox again. It lets go of the lock meanwhile.
+// refresh reads the inbox again. It lets go of the lock meanwhile. Strands that wait for what has
+// come are told: when the run parks, the store wakes it for what comes after that alone.
 func (m *replayState) refresh() error {
 	m.mu.Unlock()
 	m.run.watch.Hold()
 	journal, err := m.run.host.Journal(m.run.life.Lasting())
 	m.run.watch.Release()
 	m.mu.Lock()
+	if m.exiting {
+		m.exit()
+	}
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)
 	}
 	m.unread = false
-	m.Receive(journal.Messages)
+	seen := m.Seen()
+	if m.Receive(journal.Messages); m.Seen() > seen {
+		m.wakeAll()
+	}
 	return nil
 }

@@ -51,25 +51,68 @@ func (s *Strand) receive(
 			}
 		default:
 			at, err = s.begun(m, path, name, entries, limit)
+			if later := beaten(m, r, limit); later.After(at) {
+				at = later
+			}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	now := s.run.host.Now
-	err := s.await(m, func() bool { return r.IsReady(&m.Memory, now()) || !now().Before(at) }, func() blocked.On {
-		p := r.Blocked()
-		p.Until = at
-		return p
-	})
-	if err != nil {
+	if err := s.receiveBy(m, r, at, limit); err != nil {
 		return nil, err
 	}
-	if r.IsReady(&m.Memory, now()) {
+	if r.IsReady(&m.Memory, s.run.host.Now()) {
 		return s.take(m, r, path, nil)
 	}
 	m.Record(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 	return nil, ErrWaitTimeout
+}
+
+// receiveBy waits until there is a message, or the time is over. Heartbeats of a callback wake no
+// run: whether some let the time start over is seen when it is over.
+func (s *Strand) receiveBy(m *replayState, r await.Receiver, at time.Time, limit await.Limit) error {
+	now := s.run.host.Now
+	for {
+		err := s.await(m, func() bool { return r.IsReady(&m.Memory, now()) || !now().Before(at) }, func() blocked.On {
+			p := r.Blocked()
+			p.Until = at
+			return p
+		})
+		if err != nil || r.IsReady(&m.Memory, now()) || beating(r, limit) == nil {
+			return err
+		}
+		if err := m.refresh(); err != nil {
+			return err
+		}
+		later := beaten(m, r, limit)
+		if !later.After(at) {
+			return nil
+		}
+		at = later
+	}
+}
+
+// beating returns the callback whose heartbeats let the time of a wait start over, or nil.
+func beating(r await.Receiver, limit await.Limit) *await.DecodedCallback {
+	if !limit.Set || !limit.Until.IsZero() {
+		return nil
+	}
+	c, _ := r.(*await.DecodedCallback)
+	return c
+}
+
+// beaten is when the time of a wait is over by the last heartbeat of its callback, or zero.
+func beaten(m *replayState, r await.Receiver, limit await.Limit) time.Time {
+	c := beating(r, limit)
+	if c == nil {
+		return time.Time{}
+	}
+	beat := m.Heartbeat(c.Token)
+	if beat == nil {
+		return time.Time{}
+	}
+	return beat.At.Add(limit.Within)
 }
 
 // take receives the message that answers a wait, and notes it at the path of the wait, after the

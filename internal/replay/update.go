@@ -64,7 +64,9 @@ func (m *replayState) readUpdates() error {
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the updates of", err)
 	}
-	m.Requests.Receive(open)
+	if m.Requests.Receive(open); len(open) > 0 {
+		m.wakeAll() // some may be for a strand that waits, and the store wakes no run for what it has seen
+	}
 	return nil
 }
 

@@ -108,7 +108,10 @@ func (s *Slots) Granted(node int64, asks []store.LimitAsk, answer []store.Grant)
 		}
 		l.unsure = false
 		if g.Slots < max(l.held, l.excess) {
-			freed, l.owed = append(freed, l.Name), false
+			l.owed = false
+			if !g.Told {
+				freed = append(freed, l.Name)
+			}
 		}
 		l.excess = 0
 		l.held, l.over, l.share.part = g.Slots, g.Held > g.Capacity, g.Part

@@ -50,7 +50,13 @@ func (s *Slots) Lost(lease store.Lease) {
 func (s *Slots) SetLimits(limits []store.Limit) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limits = slices.DeleteFunc(slices.Clone(limits), func(l store.Limit) bool {
+	limits = slices.Clone(limits)
+	for i := range limits {
+		if limits[i].PerKey {
+			limits[i].Rate = nil // claims take its permits, too
+		}
+	}
+	limits = slices.DeleteFunc(limits, func(l store.Limit) bool {
 		return !s.isConcerned(&l.LimitSettings) && slotsOf(&l, s.member) == 0 && (s.byID[l.ID] == nil || s.byID[l.ID].isDone())
 	})
 	same := func(known *limit, l store.Limit) bool { return known.ID == l.ID && known.Version == l.Version }
@@ -105,7 +111,7 @@ func (s *Slots) IsLimited() bool {
 
 // isConcerned reports whether jobs that the node claims may count in a limit.
 func (s *Slots) isConcerned(l *store.LimitSettings) bool {
-	if l.NoJobs {
+	if l.NoJobs || l.PerKey { // of those that are per key claims count the jobs
 		return false
 	}
 	if len(l.Queues) > 0 && !slices.ContainsFunc(l.Queues, s.Serves) {

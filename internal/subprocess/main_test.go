@@ -216,14 +216,14 @@ func (b *bed) lines(id holdfast.ID) (lines []string) {
 // until waits for a condition.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(5 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !condition() {
 		select {
 		case <-deadline.C:
-			t.Fatalf("%s: not within a minute", what)
+			t.Fatalf("%s: not within five minutes", what)
 		case <-tick.C:
 		}
 	}

@@ -170,6 +170,7 @@ var replaced = map[string]instead{
 	library + ".Client.DeleteQueue":       {happensAgain, useStep},
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 	library + ".Client.SetQueue":          {happensAgain, useStep},
+	library + ".Client.SetQueueFrom":      {happensAgain, useStep},
 	library + ".Client.QuietNode":         {happensAgain, useStep},
 	library + ".Client.DrainNode":         {happensAgain, useStep},
 	library + ".Client.ResumeNode":        {happensAgain, useStep},

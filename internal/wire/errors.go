@@ -49,6 +49,7 @@ var typed = []reflect.Type{
 	reflect.TypeFor[store.HeldError](),
 	reflect.TypeFor[store.HasRunError](),
 	reflect.TypeFor[store.ArchivedError](),
+	reflect.TypeFor[store.ChangedError](),
 }
 
 // sent is an error as it travels, beside its details, such as

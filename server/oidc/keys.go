@@ -2,17 +2,21 @@ package oidc
 
 import (
 	"context"
+	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 const (
@@ -22,9 +26,12 @@ const (
 	keysEvery = 10 * time.Second
 	// readTimeout bounds one look at the issuer, and maxDocument what it may say, in bytes.
 	readTimeout = 10 * time.Second
-	// freshWait is how long a token whose key is known waits for keys that are newer.
+	// freshWait is how long tokens whose keys are known wait for keys that are newer, from the
+	// beginning of a look at the issuer on.
 	freshWait   = time.Second
 	maxDocument = 1 << 20
+	// minRSA is how many bits an RSA key has at least (RFC 7518, 3.3).
+	minRSA = 2048
 )
 
 // algorithms are those that a token may be signed with: with a key that the issuer alone has.
@@ -35,8 +42,14 @@ var algorithms = []jose.SignatureAlgorithm{
 // noKeysKey is under which a context has where that error goes: a verifier makes text of it.
 type noKeysKey struct{}
 
-// errNoKeys is why nothing is known of a token: the issuer has not said what its keys are.
-var errNoKeys = errors.New("the keys of the identity provider cannot be read")
+// noKeysError is why nothing is known of a token: the issuer has not said what its keys are.
+type noKeysError struct{}
+
+func (noKeysError) Error() string { return "the keys of the identity provider cannot be read" }
+
+func (noKeysError) Is(target error) bool { return target == store.ErrUnavailable }
+
+var errNoKeys error = noKeysError{}
 
 // errBadSignature is the error of a token that no key of the issuer has signed.
 var errBadSignature = errors.New("no key of the issuer has signed it")
@@ -51,13 +64,21 @@ type issuerKeys struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
-	readAt  time.Time     // of the keys
-	triedAt time.Time     // the end of the last try
-	failed  error         // of the last try
-	reading chan struct{} // closed when the look under way ends; nil: there is none
+	readAt  time.Time // of the keys
+	triedAt time.Time // the end of the last try
+	failed  error     // of the last try
+	reading *reading  // nil: there is none
 }
 
-// VerifySignature returns what a token says if a key of the issuer has signed it.
+// reading is a look at the issuer that is under way.
+type reading struct {
+	over   chan struct{} // closed when it ends
+	enough chan struct{} // closed when who has a key waits no longer
+}
+
+// VerifySignature returns what a token says if a key of the issuer has signed it. If none has, the
+// issuer may have changed them, under the same name or without any (OpenID Connect Core, 10.1): it
+// is asked again, if that is due.
 func (k *issuerKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
@@ -67,37 +88,47 @@ func (k *issuerKeys) VerifySignature(ctx context.Context, token string) ([]byte,
 		return nil, errBadSignature
 	}
 	id := signed.Signatures[0].Header.KeyID
-	keys, err := k.known(ctx, id)
-	if err != nil {
-		if to, is := ctx.Value(noKeysKey{}).(*error); is {
-			*to = err
+	for _, doubt := range []bool{false, true} {
+		keys, err := k.known(ctx, id, doubt)
+		if err != nil {
+			if to, is := ctx.Value(noKeysKey{}).(*error); is {
+				*to = err
+			}
+			return nil, err
 		}
-		return nil, err
-	}
-	for i := range keys {
-		if id != "" && keys[i].KeyID != id {
-			continue
-		}
-		if said, err := signed.Verify(&keys[i]); err == nil {
+		if said, is := signedBy(signed, keys); is {
 			return said, nil
 		}
 	}
 	return nil, errBadSignature
 }
 
+// signedBy returns what is signed, and whether one of the keys has signed it.
+func signedBy(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (said []byte, is bool) {
+	header := signed.Signatures[0].Header
+	for i := range keys {
+		key := &keys[i]
+		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm {
+			continue
+		}
+		if said, err := signed.Verify(key); err == nil {
+			return said, true
+		}
+	}
+	return nil, false
+}
+
 // known are the keys, among which the one with an id is, if there is one; "": any. Who needs a key
-// that is not known waits while the issuer is asked; who has one that is old waits for a moment.
-func (k *issuerKeys) known(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
-	has, reading := k.look(ctx, id)
-	if reading != nil {
-		var enough <-chan time.Time
-		if has {
-			timer := time.NewTimer(freshWait)
-			defer timer.Stop()
-			enough = timer.C
+// that is not known, or has doubts about those that are, waits while the issuer is asked; who has
+// one that is old waits for a moment.
+func (k *issuerKeys) known(ctx context.Context, id string, doubt bool) ([]jose.JSONWebKey, error) {
+	if r, has := k.look(ctx, id, doubt); r != nil {
+		var enough <-chan struct{}
+		if has && !doubt {
+			enough = r.enough
 		}
 		select {
-		case <-reading:
+		case <-r.over:
 		case <-enough:
 		case <-ctx.Done():
 		}
@@ -115,25 +146,28 @@ func (k *issuerKeys) known(ctx context.Context, id string) ([]jose.JSONWebKey, e
 	return k.keys, nil
 }
 
-// look reports whether a key is known, and asks the issuer if that is due. reading is closed when
-// the look is over that the caller should wait for; nil: it need not.
-func (k *issuerKeys) look(ctx context.Context, id string) (has bool, reading <-chan struct{}) {
+// look reports whether a key is known, and asks the issuer if that is due. It returns the look that
+// the caller should wait for; nil: it need not.
+func (k *issuerKeys) look(ctx context.Context, id string, doubt bool) (r *reading, has bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	has = k.has(id)
 	now := k.now()
 	stale := k.readAt.IsZero() || now.Sub(k.readAt) >= keysFor
-	if has && !stale {
-		return true, nil
+	if has && !stale && !doubt {
+		return nil, true
 	}
 	if k.reading == nil && (k.triedAt.IsZero() || now.Sub(k.triedAt) >= keysEvery) {
-		k.reading = make(chan struct{})
+		r := &reading{over: make(chan struct{}), enough: make(chan struct{})}
+		k.reading = r
+		if k.failed != nil { // it will hardly answer sooner than the last time
+			close(r.enough)
+		} else {
+			time.AfterFunc(freshWait, func() { close(r.enough) })
+		}
 		go k.reread(context.WithoutCancel(ctx)) // for all who wait, also if the first one gives up
 	}
-	if k.reading == nil {
-		return has, nil
-	}
-	return has, k.reading
+	return k.reading, has
 }
 
 // reread reads the keys.
@@ -148,7 +182,7 @@ func (k *issuerKeys) reread(ctx context.Context) {
 		k.log.WarnContext(ctx, "the keys of the identity provider cannot be read; tokens are checked with those that are known",
 			"issuer", k.issuer, "error", err.Error())
 	}
-	close(k.reading)
+	close(k.reading.over)
 	k.reading = nil
 }
 
@@ -192,15 +226,28 @@ func (k *issuerKeys) read(ctx context.Context) ([]jose.JSONWebKey, error) {
 	}
 	var keys []jose.JSONWebKey
 	for _, raw := range set.Keys {
-		var key jose.JSONWebKey
-		if json.Unmarshal(raw, &key) == nil && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
+		if key, is := signingKey(raw); is {
 			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%w: %s has no public keys for signatures", errNoKeys, at)
+		return nil, fmt.Errorf("%w: %s has no public keys for signatures (RSA keys need %d bits)", errNoKeys, at, minRSA)
 	}
 	return keys, nil
+}
+
+// signingKey reads a key, and reports whether tokens may be signed with it.
+func signingKey(raw []byte) (key jose.JSONWebKey, is bool) {
+	var uses struct {
+		Operations []string `json:"key_ops"`
+	}
+	if json.Unmarshal(raw, &key) != nil || json.Unmarshal(raw, &uses) != nil || !key.IsPublic() {
+		return key, false
+	}
+	if r, is := key.Key.(*rsa.PublicKey); is && r.N.BitLen() < minRSA {
+		return key, false
+	}
+	return key, (key.Use == "" || key.Use == "sig") && (uses.Operations == nil || slices.Contains(uses.Operations, "verify"))
 }
 
 // get reads a JSON document.

@@ -2,6 +2,10 @@ package oidc
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,7 +14,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
@@ -84,7 +87,7 @@ func New(c Config) (*Verifier, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	keys := &issuerKeys{issuer: c.Issuer, url: c.Keys, client: c.HTTP, now: c.Now, log: c.Log}
+	keys := &issuerKeys{issuer: c.Issuer, url: c.Keys, client: careful(c.HTTP), now: c.Now, log: c.Log}
 	names := make([]string, len(algorithms))
 	for i, a := range algorithms {
 		names[i] = string(a)
@@ -97,11 +100,37 @@ var (
 	errNoPlain = errors.New("must have no user, query or fragment")
 )
 
+// careful is a client that is not sent to where others could answer in the place of the provider.
+func careful(c *http.Client) *http.Client {
+	like := *c
+	like.CheckRedirect = func(to *http.Request, via []*http.Request) error {
+		switch {
+		case !isSafe(to.URL):
+			return fmt.Errorf("%w: it sends callers to %s://%s", errNoHTTPS, to.URL.Scheme, to.URL.Host)
+		case c.CheckRedirect != nil:
+			return c.CheckRedirect(to, via)
+		case len(via) >= maxHops:
+			return errHops
+		}
+		return nil
+	}
+	return &like
+}
+
+// maxHops is how often the provider may send those on who read its keys.
+const maxHops = 5
+
+var errHops = errors.New("it sends callers from one place to the next")
+
+func isSafe(u *url.URL) bool {
+	return u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+}
+
 // checkURL refuses the URL of a provider on the way to which others could answer in its place.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil, u.Host == "", u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case err != nil, !isSafe(u):
 		return errNoHTTPS
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return errNoPlain
@@ -114,9 +143,6 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// maxName is how long a name of a caller may be that is recorded, in bytes.
-const maxName = 100
-
 // Authenticate is an access.Authenticator. A token that is not valid is access.ErrUnauthenticated,
 // which says why; not so if the keys of the provider cannot be read.
 func (v *Verifier) Authenticate(r *http.Request) (access.Principal, error) {
@@ -124,25 +150,15 @@ func (v *Verifier) Authenticate(r *http.Request) (access.Principal, error) {
 	if !Is(token) {
 		return access.Principal{}, access.ErrUnauthenticated
 	}
-	var noKeys error
-	verified, err := v.verifier.Verify(context.WithValue(r.Context(), noKeysKey{}, &noKeys), token)
-	switch old, is := errors.AsType[*oidc.TokenExpiredError](err); {
-	case noKeys != nil:
-		return access.Principal{}, fmt.Errorf("%w: %w", store.ErrUnavailable, errNoKeys) // the log says why
-	case is:
-		return access.Principal{}, fmt.Errorf("%w: the token has expired at %s", access.ErrUnauthenticated, old.Expiry.UTC().Format(time.RFC3339))
-	case err != nil:
-		return access.Principal{}, fmt.Errorf("%w: the token is not valid: %w", access.ErrUnauthenticated, err)
-	}
-	var claims map[string]any
-	if err := verified.Claims(&claims); err != nil {
-		return access.Principal{}, fmt.Errorf("%w: the claims of the token are no JSON object", access.ErrUnauthenticated)
+	claims, err := v.verified(r.Context(), token)
+	if err != nil {
+		return access.Principal{}, err
 	}
 	name := v.nameIn(claims)
 	if name == "" {
 		return access.Principal{}, fmt.Errorf("%w: the token has no claim that names the caller", access.ErrUnauthenticated)
 	}
-	p := access.Principal{Name: "oidc " + access.Quote(name)}
+	p := access.Principal{Name: "oidc " + name}
 	if !grant(&p, v.config.Roles, textsAt(claims, v.config.GroupsClaim)) {
 		return access.Principal{}, fmt.Errorf("%w: the token is valid, but no group in its claim %s has a role here",
 			access.ErrUnauthenticated, v.config.GroupsClaim)
@@ -150,29 +166,81 @@ func (v *Verifier) Authenticate(r *http.Request) (access.Principal, error) {
 	return p, nil
 }
 
+// verified are the claims of a token that is valid. What has expired is refused first: that needs
+// no key, and so it is refused also while the provider does not answer.
+func (v *Verifier) verified(ctx context.Context, token string) (map[string]any, error) {
+	claims := claimsOf(token)
+	if err := v.checkTimes(claims); err != nil {
+		return nil, err
+	}
+	var noKeys error
+	_, err := v.verifier.Verify(context.WithValue(ctx, noKeysKey{}, &noKeys), token)
+	switch {
+	case noKeys != nil:
+		return nil, errNoKeys // the log says why
+	case err != nil:
+		return nil, fmt.Errorf("%w: the token is not valid: %w", access.ErrUnauthenticated, err)
+	}
+	// What has verified it reads claims in whatever case, the last one first (RFC 7519, 7.3: names
+	// are compared as they are).
+	for name := range claims {
+		for _, is := range []string{"iss", "aud", "exp", "nbf"} {
+			if name != is && strings.EqualFold(name, is) {
+				return nil, fmt.Errorf("%w: the token is not valid: it has a claim %.20q that is not %s", access.ErrUnauthenticated, name, is)
+			}
+		}
+	}
+	return claims, nil
+}
+
+// claimsOf are the claims of a token, which nothing has verified; nil: there are none.
+func claimsOf(token string) (claims map[string]any) {
+	parts := strings.Split(token, ".")
+	data, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(data, &claims) != nil {
+		return nil
+	}
+	return claims
+}
+
+// checkTimes refuses a token that has expired, or never would.
+func (v *Verifier) checkTimes(claims map[string]any) error {
+	at, is := claims["exp"].(float64)
+	switch now := v.config.Now(); {
+	case claims == nil:
+		return fmt.Errorf("%w: the token is not valid: its claims are no JSON object", access.ErrUnauthenticated)
+	case !is:
+		return fmt.Errorf("%w: the token is not valid: it has no exp, and would never expire", access.ErrUnauthenticated)
+	case at < float64(now.Unix()):
+		expired := time.Unix(int64(max(at, 0)), 0).UTC()
+		return fmt.Errorf("%w: the token has expired at %s", access.ErrUnauthenticated, expired.Format(time.RFC3339))
+	}
+	return nil
+}
+
 // Is reports whether a credential looks like a token of an identity provider, which is not checked:
 // three parts with dots between them.
 func Is(credential string) bool { return strings.Count(credential, ".") == 2 }
 
-// nameIn is the name of the caller, without what no name has.
+// maxName is how long a name of a caller may be that is recorded whole, in bytes: as long as a
+// subject (OpenID Connect Core, 2).
+const maxName = 255
+
+// nameIn is the name of the caller, as records have it. No two callers have the same: one that is
+// too long ends in a hash of all of it.
 func (v *Verifier) nameIn(claims map[string]any) string {
 	for _, claim := range v.namedBy(claims) {
 		texts := textsAt(claims, claim)
-		if len(texts) == 0 {
+		if len(texts) == 0 || texts[0] == "" {
 			continue
 		}
-		name := strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) {
-				return -1
-			}
-			return r
-		}, strings.ToValidUTF8(texts[0], ""))
+		name := texts[0]
 		if len(name) > maxName {
-			name = strings.ToValidUTF8(name[:maxName], "")
+			const hashed = 16
+			sum := sha256.Sum256([]byte(name))
+			name = strings.ToValidUTF8(name[:maxName-2*hashed-1], "") + "#" + hex.EncodeToString(sum[:hashed])
 		}
-		if name != "" {
-			return name
-		}
+		return access.Quote(name)
 	}
 	return ""
 }

@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+	"unicode"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -64,7 +69,7 @@ func TestWhoTheyAreAndWhatTheyMay(t *testing.T) {
 		},
 		"several audiences": {
 			claims{"aud": []string{"other", "holdfast"}, "sub": "a\x00\nb", "email": nil},
-			access.Principal{Name: "oidc ab", Scopes: apikey.Admin.Scopes()},
+			access.Principal{Name: `oidc "a\x00\nb"`, Scopes: apikey.Admin.Scopes()},
 		},
 	} {
 		got, err := ask(t, v, p.token(k, c.claims))
@@ -117,8 +122,18 @@ func TestTokensThatAreRefused(t *testing.T) {
 	v := verifier(t, p.config())
 	good := p.token(k, nil)
 	parts := strings.Split(good, ".")
+	changed := base64.RawURLEncoding.EncodeToString([]byte(`{"exp":9999999999}`))
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
 	shared := p.sign(key{"1", []byte(strings.Repeat("k", 32)), jose.HS256}, []byte(`{}`))
+	twice := func(is, value, like, other string) string { // the last one counts where case does not
+		rest, err := json.Marshal(claims{"exp": p.now.Add(time.Hour).Unix(), "sub": "u-1", "groups": "ops"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		more := map[string]string{"iss": p.server.URL, "aud": "holdfast"}
+		more[is] = value
+		return p.sign(k, fmt.Appendf(nil, `{"iss":%q,"aud":%q,%q:%q,%s`, more["iss"], more["aud"], like, other, rest[1:]))
+	}
 	for name, c := range map[string]struct{ token, says string }{
 		"nothing":                     {"", "no valid credential"},
 		"another credential":          {"hf_abc_def_ghi", "no valid credential"},
@@ -127,11 +142,16 @@ func TestTokensThatAreRefused(t *testing.T) {
 		"signed with a key not known": {p.token(newKey(t, "2"), nil), "no key of the issuer"},
 		"signed with a secret":        {shared, "not valid"},
 		"not signed":                  {none + "." + parts[1] + ".", "not valid"},
-		"changed":                     {parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"x"}`)) + "." + parts[2], "no key"},
+		"changed":                     {parts[0] + "." + changed + "." + parts[2], "no key"},
 		"of another issuer":           {p.token(k, claims{"iss": "https://login.example.com"}), "issued by a different provider"},
 		"for another program":         {p.token(k, claims{"aud": "other"}), "expected audience"},
 		"expired":                     {p.token(k, claims{"exp": p.now.Add(-time.Second).Unix()}), "has expired at 2026-03-01T11:59:59Z"},
-		"without an end":              {p.token(k, claims{"exp": nil}), "has expired"},
+		"without an end":              {p.token(k, claims{"exp": nil}), "has no exp"},
+		"with an end that is none":    {p.token(k, claims{"exp": "2026-03-02"}), "has no exp"},
+		"with two audiences":          {twice("aud", "other", "AUD", "holdfast"), "AUD"},
+		"with two issuers":            {twice("iss", "https://login.example.com", "Iss", p.server.URL), "Iss"},
+		"with another end":            {p.token(k, claims{"Exp": p.now.Add(9 * time.Hour).Unix()}), "Exp"},
+		"expired but for another end": {p.token(k, claims{"exp": 1, "EXP": p.now.Add(9 * time.Hour).Unix()}), "has expired"},
 		"not yet good":                {p.token(k, claims{"nbf": p.now.Add(time.Hour).Unix()}), "not before"},
 		"without groups":              {p.token(k, claims{"groups": nil}), "no group in its claim groups has a role"},
 		"of groups without a role":    {p.token(k, claims{"groups": []string{"*", "op", ""}}), "no group in its claim groups has a role"},
@@ -189,6 +209,182 @@ func TestKeysOfTheProvider(t *testing.T) {
 	accepted(first, false)
 	accepted(second, true)
 	looks(3)
+}
+
+// TestKeyOfTheSameName: a provider may change its key without another name, or with none; whoever
+// comes with the old one is let in no longer as soon as one has come with the new one.
+func TestKeyOfTheSameName(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"", "1"} {
+		p, first, second := newProvider(t), newKey(t, id), newKey(t, id)
+		p.publishes(first)
+		v := verifier(t, p.config())
+		accepted := func(what string, k key, want bool) {
+			t.Helper()
+			if _, err := ask(t, v, p.token(k, nil)); (err == nil) != want {
+				t.Errorf("the %s key, named %q: %v", what, id, err)
+			}
+		}
+		accepted("first", first, true)
+		p.publishes(second)
+		accepted("second", second, false) // within ten seconds none asks again
+		p.now = p.now.Add(11 * time.Second)
+		accepted("second", second, true)
+		accepted("first", first, false)
+		if p.looks != 2 {
+			t.Errorf("%d looks at the keys, want 2", p.looks)
+		}
+	}
+}
+
+// TestKeysElsewhere: a provider may send its callers to where no other could answer.
+func TestKeysElsewhere(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	for to, want := range map[string]bool{p.server.URL + "/moved?v=2": true, "http://192.0.2.1/keys": false, p.server.URL + "/keys": false} {
+		p.says(func(p *provider) { p.sends = to })
+		var said bytes.Buffer
+		c := p.config()
+		c.Log = slog.New(slog.NewTextHandler(&said, nil))
+		_, err := ask(t, verifier(t, c), p.token(k, nil))
+		if (err == nil) != want || !want && (!errors.Is(err, store.ErrUnavailable) || !strings.Contains(said.String(), "sends callers")) {
+			t.Errorf("to %s: %v; the log says %s", to, err, said.String())
+		}
+	}
+}
+
+// TestKeysThatSignNothing are passed over: those that are too short, or for something else.
+func TestKeysThatSignNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		bits int
+		more map[string]any
+		want bool
+	}{
+		"good":            {2048, nil, true},
+		"to verify":       {2048, map[string]any{"key_ops": []string{"verify"}}, true},
+		"short":           {1024, nil, false},
+		"to encrypt":      {2048, map[string]any{"key_ops": []string{"encrypt"}}, false},
+		"of an algorithm": {2048, map[string]any{"alg": "RS512"}, false},
+		"for keys":        {2048, map[string]any{"alg": "RSA-OAEP"}, false},
+		"to be sealed":    {2048, map[string]any{"use": "enc"}, false},
+	} {
+		private := rsaKey(t, c.bits)
+		data, err := json.Marshal(jose.JSONWebKey{Key: private.Public(), KeyID: "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		public := map[string]any{}
+		if err := json.Unmarshal(data, &public); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(public, c.more)
+		p := newProvider(t)
+		p.publishes(newKey(t, "other"))
+		p.says(func(p *provider) { p.more = []any{public} })
+		if _, err := ask(t, verifier(t, p.config()), p.token(key{"1", private, jose.RS256}, nil)); (err == nil) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNamesAreOfOneCaller: what is recorded, counted and remembered for a caller is no other's.
+func TestNamesAreOfOneCaller(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	v := verifier(t, p.config())
+	long := strings.Repeat("repo:shop/", 30)
+	seen := map[string]string{}
+	for _, subject := range []string{
+		"ann", "a\x00nn", "a\nnn", "an\u202en", `"ann"`, long + "a", long + "b", long[:255], long[:254] + "ä", long[:256],
+	} {
+		got, err := ask(t, v, p.token(k, claims{"sub": subject, "email": nil}))
+		if err != nil {
+			t.Errorf("%q: %v", subject, err)
+			continue
+		}
+		if other, is := seen[got.Name]; is {
+			t.Errorf("%q and %q are both %s", other, subject, got.Name)
+		}
+		seen[got.Name] = subject
+		if len(got.Name) > 300 || strings.ContainsFunc(got.Name, unicode.IsControl) {
+			t.Errorf("%q is named %q", subject, got.Name)
+		}
+	}
+}
+
+// TestExpiredWhileTheProviderIsAway: that a token has expired needs no key.
+func TestExpiredWhileTheProviderIsAway(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1")
+	p.publishes(k)
+	p.says(func(p *provider) { p.broken = true })
+	v := verifier(t, p.config())
+	token := p.token(k, nil)
+	if _, err := ask(t, v, token); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "database") {
+		t.Errorf("before: %v", err)
+	}
+	p.now = p.now.Add(2 * time.Hour)
+	if _, err := ask(t, v, token); !errors.Is(err, access.ErrUnauthenticated) || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("after: %v", err)
+	}
+}
+
+// TestStaleKeysWhileTheProviderHangs: those who have a key wait for newer ones for a second in all,
+// and not each of them, nor again while the provider stays as it is.
+func TestStaleKeysWhileTheProviderHangs(t *testing.T) {
+	t.Parallel()
+	p, k := newProvider(t), newKey(t, "1") // of which the handler alone is asked, without a network
+	p.publishes(k)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := p.config()
+		c.HTTP, c.Now = &http.Client{Transport: handled{p.server.Config.Handler}}, time.Now
+		v := verifier(t, c)
+		token := p.token(k, claims{"exp": began.Add(9 * time.Hour).Unix()})
+		asks := func(want time.Duration) {
+			t.Helper()
+			began := time.Now()
+			for range 8 {
+				if _, err := ask(t, v, token); err != nil {
+					t.Error(err)
+				}
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("eight requests took %v, want %v", took, want)
+			}
+		}
+		asks(0)
+		hangs := make(chan struct{})
+		p.says(func(p *provider) { p.hangs = hangs })
+		time.Sleep(61 * time.Minute) //nolint:forbidigo // virtual
+		asks(time.Second)
+		for range 5 {
+			time.Sleep(time.Minute) //nolint:forbidigo // virtual
+			asks(0)
+		}
+		close(hangs)
+	})
+}
+
+// handled is a network at which a handler answers.
+type handled struct{ http.Handler }
+
+func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := make(chan *http.Response, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		answer <- w.Result()
+	}()
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 // TestProviderThatDoesNotAnswer: keys that are known are used, and whoever needs others is not told
@@ -302,6 +498,7 @@ func TestRules(t *testing.T) {
 		"ops=admin":                   {Group: "ops", Role: apikey.Admin},
 		"*=viewer":                    {Group: "*", Role: apikey.Viewer},
 		"cn=shop,dc=x=operator:shop":  {Group: "cn=shop,dc=x", Role: apikey.Operator, Namespace: "shop"},
+		"shop = operator: shop":       {Group: "shop", Role: apikey.Operator, Namespace: "shop"},
 		"urn:x:y=operator:name:space": {Group: "urn:x:y", Role: apikey.Operator, Namespace: "name:space"},
 	} {
 		if got, err := oidc.ParseRule(text); err != nil || got != want {
@@ -309,7 +506,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "ops", "=admin", "ops=", "ops=root", "ops=admin:", "ops=Admin", "ops=admin,dev=viewer", "ops=viewer:shop,billing",
+		"", "ops", "=admin", "ops=", "ops=root", "ops=admin:", "ops=admin: ", "ops=Admin", "ops=admin,dev=viewer", "ops=viewer:shop,billing",
 	} {
 		if got, err := oidc.ParseRule(text); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%q: %+v, %v", text, got, err)

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -30,6 +31,7 @@ type provider struct {
 	broken bool
 	hangs  chan struct{} // until it is closed
 	more   []any         // further keys, of forms that are not known
+	sends  string        // where it sends who reads its keys
 	looks  int           // at its keys
 }
 
@@ -42,7 +44,12 @@ func newProvider(t *testing.T) *provider {
 		defer p.mu.Unlock()
 		p.answer(w, map[string]string{"issuer": p.issuer, "jwks_uri": p.server.URL + "/keys"})
 	})
-	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /moved", func(w http.ResponseWriter, _ *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.answer(w, map[string]any{"keys": p.keys})
+	})
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		hangs := p.hangs
 		p.mu.Unlock()
@@ -52,6 +59,10 @@ func newProvider(t *testing.T) *provider {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.looks++
+		if p.sends != "" {
+			http.Redirect(w, r, p.sends, http.StatusFound)
+			return
+		}
 		all := p.more
 		for _, k := range p.keys {
 			all = append(all, k)
@@ -104,6 +115,15 @@ func newKey(t *testing.T, id string) key {
 		t.Fatal(err)
 	}
 	return key{id, private, jose.ES256}
+}
+
+func rsaKey(t *testing.T, bits int) *rsa.PrivateKey {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return private
 }
 
 // publishes replaces the keys that the provider publishes.

@@ -28,8 +28,8 @@ func ParseRule(text string) (Rule, error) {
 			store.ErrInvalid, text)
 	}
 	role, namespace, named := strings.Cut(strings.TrimSpace(text[at+1:]), ":")
-	r := Rule{Group: strings.TrimSpace(text[:at]), Role: apikey.Role(role), Namespace: namespace}
-	if named && namespace == "" {
+	r := Rule{Group: strings.TrimSpace(text[:at]), Role: apikey.Role(role), Namespace: strings.TrimSpace(namespace)}
+	if named && r.Namespace == "" {
 		return Rule{}, fmt.Errorf("%w: the rule %.100q has a colon and no namespace behind it", store.ErrInvalid, text)
 	}
 	return r, r.check()

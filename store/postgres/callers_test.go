@@ -235,7 +235,7 @@ func TestCallersOnTheLastConnection(t *testing.T) {
 	}
 	t.Cleanup(pool.Close)
 	s := open(t, postgres.Config{Pool: pool, SchemaName: source.SchemaName})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, verb := range []string{"finish", "cancel", "retry"} {
 		tx, err := pool.Begin(ctx)

@@ -107,6 +107,17 @@ func MoveAtMost(s store.Store, entries int) { s.(*Store).operate.MoveMost = entr
 // KeepAtMost sets how many jobs of a day may be kept for its tables to be dropped.
 func KeepAtMost(s store.Store, jobs int) { s.(*Store).operate.KeepMost = jobs } //nolint:errcheck // what else would it be
 
+// Keeps tells which kinds of calls of a store have a connection now.
+func Keeps(s store.Store) (kinds []string) {
+	db := s.(*Store).db //nolint:errcheck // what else would it be
+	for name, kind := range map[string]*pg.Sticky{"claims": &db.Claiming, "slots": &db.Granting, "writes": &db.Writing} {
+		if kind.Keeps() {
+			kinds = append(kinds, name)
+		}
+	}
+	return kinds
+}
+
 // Lasting are connections that outlive the stores that are opened on them, one after the other:
 // they have planned what each store asks.
 type Lasting struct{ first *Store }
@@ -121,7 +132,7 @@ func Connect(ctx context.Context, source Config) (*Lasting, error) {
 func (l *Lasting) Open(ctx context.Context, clock func() time.Time) (store.Store, error) {
 	options := l.first.db.Options
 	options.Clock = clock
-	s := newStore(&pg.DB{Options: options, Conns: l.first.db.Conns, Texts: l.first.db.Texts}, false)
+	s := newStore(&pg.DB{Options: options, Conns: l.first.db.Conns, Kinds: l.first.db.Kinds, Texts: l.first.db.Texts}, false)
 	if err := s.ready(ctx, false); err != nil {
 		return nil, err
 	}

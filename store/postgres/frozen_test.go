@@ -29,7 +29,7 @@ func TestCloseBesideAFrozenServer(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > 10*time.Second { // the driver gives such connections 15 s
 		t.Errorf("the end took %v", took)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -176,4 +177,45 @@ func tripping(t *testing.T, config postgres.Config) (store.Store, *trips) {
 	t.Helper()
 	count := &trips{}
 	return traced(t, config, count), count
+}
+
+// TestSlotsAreGivenBackWithoutRoomForNotifications: a session that has listened for long and reads
+// none fills their queue, which is gigabytes: here the server says so at once.
+func TestSlotsAreGivenBackWithoutRoomForNotifications(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	conn, full := connect(t, config.URL), config.SchemaName+"_full"
+	for _, sql := range []string{
+		"CREATE SCHEMA " + full,
+		"CREATE FUNCTION " + full + `.pg_notify(text, text) RETURNS void LANGUAGE plpgsql AS
+			$$ BEGIN RAISE 'too many notifications in the NOTIFY queue' USING ERRCODE = '54000'; END $$`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.ConnConfig.RuntimeParams["search_path"] = full + ", pg_catalog"
+	pool, err := pgxpool.NewWithConfig(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	s := open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName})
+	l, err := s.SaveLimit(t.Context(), store.Limit{Namespace: "n", Name: "l", LimitSettings: store.LimitSettings{Capacity: 3}}, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := join(t, s)
+	for call, want := range []int{3, 1} {
+		params := store.GrantParams{
+			Node: node, Call: int64(call) + 1, Asks: []store.LimitAsk{{Limit: l.ID, Version: l.Version, Want: want}}, Tell: true,
+		}
+		if answer, err := s.Grant(t.Context(), params); err != nil || len(answer) != 1 || answer[0].Slots != want || answer[0].Told {
+			t.Fatalf("call %d: %+v, %v", call, answer, err)
+		}
+	}
 }

@@ -160,6 +160,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{51, []string{
+		"DROP INDEX {schema}.schedule_due",
+		"CREATE INDEX schedule_due ON {schema}.schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL",
+	}},
 	{50, nil},
 	{49, nil},
 	{48, []string{

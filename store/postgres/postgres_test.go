@@ -27,9 +27,16 @@ func TestMain(m *testing.M) {
 }
 
 // TestConformance lets goroutines compete under the race detector. What is told step by step runs
-// under it on SQLite.
+// under it on SQLite. With -short it tells those stories alone that send each statement, most of
+// them three times.
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	open := func(t *testing.T, clock *storetest.Clock) store.Store { return reopened(t, clock.Now) }
+	if testing.Short() {
+		told, _ := stories(t)
+		storetest.RunStories(t, open, told...)
+		return
+	}
 	var without []string
 	switch {
 	case racing.Less():
@@ -37,7 +44,5 @@ func TestConformance(t *testing.T) {
 	case racing.Rest():
 		without = storetest.Races()
 	}
-	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		return reopened(t, clock.Now)
-	}, without...)
+	storetest.Run(t, open, without...)
 }

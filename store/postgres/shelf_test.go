@@ -93,7 +93,7 @@ func take(t *testing.T, clock func() time.Time, connected bool) shelved {
 func newShelved(t *testing.T, wanted kept) shelved {
 	t.Helper()
 	url, schema := pgtest.Shared(t).Schema(t)
-	s := shelved{kept: wanted, config: postgres.Config{URL: url, SchemaName: schema, MaxConns: 4}}
+	s := shelved{kept: wanted, config: postgres.Config{URL: url, SchemaName: schema, MaxConns: 6}}
 	dated := s.config
 	dated.Clock = func() time.Time { return wanted.day }
 	fresh, err := dated.Open(t.Context())
@@ -128,11 +128,11 @@ func takeShelved(wanted kept) (s shelved, ok bool) {
 // retention, is not used again, nor is one in which something may still be at work.
 func putBack(t *testing.T, s shelved) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	again := false
 	if !t.Failed() {
-		wantSpans(ctx, t, s.config)
+		wantSpans(ctx, t, s.keeper.conn, s.config)
 		var err error
 		if again, err = s.keeper.restore(ctx, s.connected); err != nil {
 			t.Errorf("empty the schema %s: %v", s.config.SchemaName, err)

@@ -17,15 +17,10 @@ import (
 )
 
 // wantSpans looks whether each body in a schema has its span, of those from which on there are any.
-func wantSpans(ctx context.Context, t *testing.T, config postgres.Config) {
+func wantSpans(ctx context.Context, t *testing.T, conn *pgx.Conn, config postgres.Config) {
 	t.Helper()
-	conn, err := pgx.Connect(ctx, config.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(ctx)
 	n := 0
-	err = conn.QueryRow(ctx, strings.ReplaceAll(`SELECT count(*) FROM {schema}.job j
+	err := conn.QueryRow(ctx, strings.ReplaceAll(`SELECT count(*) FROM {schema}.job j
 		WHERE j.id >= coalesce((SELECT value::uuid FROM {schema}.meta WHERE name = 'spans_from'), '00000000-0000-0000-0000-000000000000')
 		AND NOT EXISTS (SELECT 1 FROM {schema}.lane_span s
 			WHERE s.lane = j.lane AND s.bucket = ('x' || left(encode(uuid_send(j.id), 'hex'), 11))::bit(44)::bigint)`,
@@ -71,7 +66,7 @@ func TestSpansOfOldBodies(t *testing.T) {
 		if n := storetest.ListedBoth(t, s); n != jobs+10 {
 			t.Fatalf("round %d: %d jobs are listed", round, n)
 		}
-		wantSpans(t.Context(), t, config)
+		wantSpans(t.Context(), t, conn, config)
 		left := value[int64](t, conn, "SELECT count(*) FROM "+config.SchemaName+".meta WHERE name = 'spans_from'")
 		if spans := value[int64](t, conn, "SELECT count(*) FROM "+config.SchemaName+".lane_span"); left == 0 && spans < 2 || round > 5 {
 			t.Fatalf("round %d: there are %d spans", round, spans)
@@ -128,7 +123,7 @@ func TestSpansGo(t *testing.T) {
 	if n := value[int64](t, conn, fmt.Sprintf(spans, config.SchemaName)); n != 3 {
 		t.Errorf("%d spans are left", n)
 	}
-	wantSpans(t.Context(), t, config)
+	wantSpans(t.Context(), t, conn, config)
 }
 
 // TestSpanOfAnOpenTransaction: a body whose id is old has its span, though retention removes the
@@ -173,7 +168,7 @@ func TestSpanOfAnOpenTransaction(t *testing.T) {
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantSpans(t.Context(), t, config)
+	wantSpans(t.Context(), t, conn, config)
 }
 
 // TestSpansAreFew: jobs of one lane that are enqueued together, or one after the other, share a

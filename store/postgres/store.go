@@ -310,8 +310,8 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
-	return pg.Classify(ctx, "delete retention class "+name, s.classes.DeleteRetention(ctx, name, actor))
+func (s *Store) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
+	return pg.Classify(ctx, "delete retention class "+class.Name, s.classes.DeleteRetention(ctx, class))
 }
 
 // Expired implements store.Retentions.

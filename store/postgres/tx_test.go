@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -76,6 +77,11 @@ func TestCallersTransactions(t *testing.T) {
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "pgx" {
+				racing.On(t)
+			} else {
+				racing.Off(t) // pgx has the same at work under it
+			}
 			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
 				config := used(t, clock.Now)
 				config.Clock = clock.Now

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -290,5 +291,69 @@ func TestAskedNodesAreTold(t *testing.T) {
 	want := fmt.Sprintf("quiet of %[1]d by ada,resume of %[1]d by ada,drain of %[1]d by ada", node)
 	if err != nil || recorded != want {
 		t.Errorf("recorded is %q, %v; want %q", recorded, err, want)
+	}
+}
+
+// TestSlotsThatAreGivenBackAreTold: in the commit that gives them back, if the call asks for that.
+func TestSlotsThatAreGivenBackAreTold(t *testing.T) {
+	t.Parallel()
+	config := used(t, nil)
+	a, b := open(t, config), open(t, config)
+	atA, atB := watch(t, a), watch(t, b)
+	eventually(t, "both hear themselves", func() bool { return a.Traits().Wakeups && b.Traits().Wakeups })
+	name := strings.Repeat(`"`, 100) + "ü"
+	l, err := a.SaveLimit(t.Context(), store.Limit{Namespace: "n'", Name: name, LimitSettings: store.LimitSettings{Capacity: 3}}, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, call := join(t, a), int64(0)
+	isTold := func(keep, want int, tell bool) bool {
+		t.Helper()
+		call++
+		params := store.GrantParams{
+			Node: node, Call: call, Asks: []store.LimitAsk{{Limit: l.ID, Version: l.Version, Keep: keep, Want: want}}, Tell: tell,
+		}
+		answer, err := a.Grant(t.Context(), params)
+		if err != nil || len(answer) != 1 || answer[0].Slots != want {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+		if again, err := a.Grant(t.Context(), params); err != nil || len(again) != 1 || again[0].Told || again[0].Slots != want {
+			t.Errorf("the same call again: %+v, %v", again, err)
+		}
+		return answer[0].Told
+	}
+	isFree := func(w store.Wake) bool {
+		return w.Kind == store.WakeSlotsFree && w.Namespace == "n'" && w.Queue == name
+	}
+	for i, step := range []struct {
+		keep, want  int
+		tell, heard bool
+	}{{0, 3, true, false}, {1, 3, true, false}, {1, 2, false, false}, {1, 1, true, true}, {0, 0, true, true}} {
+		if told := isTold(step.keep, step.want, step.tell); told != step.heard {
+			t.Errorf("step %d: told is %t", i, told)
+		}
+	}
+	other, err := a.SaveLimit(t.Context(), store.Limit{Namespace: "n'", Name: "other", LimitSettings: store.LimitSettings{Capacity: 3}}, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want := range 2 { // of both limits, and back
+		call++
+		asks := []store.LimitAsk{{Limit: other.ID, Version: other.Version, Want: 1 - want}, {Limit: l.ID, Version: l.Version, Want: 1 - want}}
+		answer, err := a.Grant(t.Context(), store.GrantParams{Node: node, Call: call, Asks: asks, Tell: true})
+		if err != nil || len(answer) != 2 || answer[0].Told != (want == 1) || answer[1].Told != (want == 1) {
+			t.Errorf("%+v, %v", answer, err)
+		}
+	}
+	a.Notify(store.Wake{Kind: store.WakeLimit, Namespace: "n'", Queue: "last"})
+	eventually(t, "b hears all", func() bool { return atB.count(ofQueue("last")) == 1 })
+	if heard := atB.count(isFree); heard != 3 {
+		t.Errorf("another store has heard of %d", heard)
+	}
+	if heard := atB.count(ofQueue("other")); heard != 1 {
+		t.Errorf("another store has heard of the other limit %d times", heard)
+	}
+	if heard := atA.count(isFree); heard != 0 {
+		t.Errorf("the store itself has heard of %d", heard)
 	}
 }

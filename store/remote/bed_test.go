@@ -90,7 +90,7 @@ func (a *address) stop(tb testing.TB) {
 		return
 	}
 	s.kill()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 5*time.Minute)
 	defer cancel()
 	if err := s.client.Close(ctx); err != nil {
 		tb.Error(err)
@@ -142,7 +142,7 @@ func opened(tb testing.TB, source store.Source) store.Store {
 // until waits for a condition.
 func until(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
+	for end := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(time.Millisecond) { //nolint:forbidigo // it polls
 		if time.Now().After(end) {
 			tb.Fatalf("%s: it has not come", what)
 		}

@@ -28,11 +28,12 @@ type clock struct {
 	error time.Duration // by how much it may be wrong
 }
 
-// heard takes the time of an answer, which is that of a moment between two others: their middle.
-func (c *clock) heard(out any, began, ended time.Time) {
+// heard takes the time of an answer, which is that of a moment between two others: their middle. It
+// reports whether the answer has one, as those of servers have.
+func (c *clock) heard(out any, began, ended time.Time) bool {
 	there, _ := reflect.TypeAssert[time.Time](reflect.ValueOf(out).Elem().FieldByName("Now"))
 	if there.IsZero() {
-		return
+		return false
 	}
 	wrong := ended.Sub(began) / 2
 	here := began.Add(wrong)
@@ -42,6 +43,7 @@ func (c *clock) heard(out any, began, ended time.Time) {
 	if wrong <= c.error || c.isOld(here) || off > wrong+c.error {
 		c.there, c.here, c.error = there, here, wrong
 	}
+	return true
 }
 
 // isOld reports whether the time is to be asked for. c.mu is held.

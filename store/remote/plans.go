@@ -59,6 +59,7 @@ func (s *Store) Limits(ctx context.Context, namespace, name string) ([]store.Lim
 
 // Grant implements store.Limits.
 func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Grant, error) {
+	params.Tell = false // other nodes of the same server hear of it from that alone
 	return ask[[]store.Grant](ctx, s, "Grant", with(params))
 }
 

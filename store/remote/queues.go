@@ -62,8 +62,8 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
-	return s.tell(ctx, "DeleteRetention", with2(name, actor))
+func (s *Store) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
+	return s.tell(ctx, "DeleteRetention", with(class))
 }
 
 // Expired implements store.Retentions.

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/heard"
 	"github.com/holdfastdev/holdfast/internal/wire"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -104,7 +107,7 @@ func post(t *testing.T, url, token, body string) int {
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set(wire.ClientHeader, "test")
 	r.Header.Set(wire.SchemaHeader, strconv.Itoa(wire.Schema))
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	c := &http.Client{Transport: heard.By(&http.Transport{DisableKeepAlives: true})}
 	answer, err := c.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +206,101 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%d %s: %v", test.status, test.body, err)
 		}
 		web.Close()
+	}
+}
+
+// TestOthersAfterwards: where a server was met, what answers instead of it is one that is away,
+// such as what stands before servers that are being replaced. A refusal of a server is none.
+func TestOthersAfterwards(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status int
+		body   string
+		is     error
+	}{
+		{404, "404 page not found", store.ErrUnavailable},
+		{404, `{"code":"not_found","detail":"no such call"}`, store.ErrSchema},
+		{405, "", store.ErrUnavailable},
+		{302, "", store.ErrUnavailable},
+		{400, "<html>", store.ErrUnavailable},
+		{409, "", store.ErrUnavailable},
+		{421, "", store.ErrUnavailable},
+		{499, "", store.ErrUnavailable},
+		{200, "", store.ErrUnavailable},
+		{200, `{"status":"maintenance"}`, store.ErrUnavailable},
+		{400, `{"code":"malformed","detail":"no"}`, store.ErrInvalid},
+		{403, "<html>", store.ErrPermission},
+		{401, `{"code":"unauthenticated","detail":"no"}`, store.ErrUnavailable},
+		{403, `{"code":"forbidden","detail":"no"}`, store.ErrPermission},
+		{413, "", store.ErrInvalid},
+		{503, "", store.ErrUnavailable},
+	} {
+		var met atomic.Bool
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if !met.Swap(true) {
+				_, _ = io.WriteString(w, `{"a":{"schema":"1000","serves":"46","traits":{"name":"sqlite"}},"now":"2026-01-01T00:00:00Z"}`)
+				return
+			}
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.body)
+		}))
+		s, err := remote.Server(web.URL, "secret").Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Queues(t.Context(), "default"); !errors.Is(err, test.is) || !strings.Contains(err.Error(), web.URL) {
+			t.Errorf("%d %s: %v, want %v", test.status, test.body, err, test.is)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		web.Close()
+	}
+}
+
+// TestTokenFunc: each request has the token of its moment. While there is none the server is away.
+func TestTokenFunc(t *testing.T) {
+	t.Parallel()
+	a := newAddress(t)
+	var right atomic.Value
+	right.Store("first")
+	a.start(t, file(t), server.Options{Authenticate: func(r *http.Request) (access.Principal, error) {
+		if access.Bearer(r) == right.Load() {
+			return access.Everything("who"), nil
+		}
+		return access.Principal{}, access.ErrUnauthenticated
+	}})
+	var token atomic.Value
+	var failed atomic.Bool
+	token.Store("first")
+	c := remote.Config{URL: a.URL, TokenFunc: func(context.Context) (string, error) {
+		if failed.Load() {
+			return "", errors.New("the agent is away")
+		}
+		return token.Load().(string), nil //nolint:errcheck,forcetypeassert // it is
+	}}
+	s := opened(t, c)
+	asks := func(want error, says string) {
+		t.Helper()
+		if _, err := s.Nodes(t.Context()); !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %v that says %q", err, want, says)
+		}
+	}
+	asks(nil, "")
+	right.Store("second")
+	asks(store.ErrUnavailable, "does not take the token any more")
+	token.Store("second")
+	asks(nil, "")
+	failed.Store(true)
+	asks(store.ErrUnavailable, "the agent is away")
+	failed.Store(false)
+	token.Store("a b")
+	asks(store.ErrUnavailable, "no token has")
+	token.Store("second")
+	asks(nil, "")
+	c.Token = "second"
+	if err := c.Validate(); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("a token and a function: %v", err)
 	}
 }
 

@@ -21,6 +21,10 @@ type Config struct {
 	// Token is sent with each request: that of the server, or an API key with the scope "store".
 	// "": none, for a server that lets everybody in.
 	Token string
+	// TokenFunc, if it is set, is asked for the token of each request in the place of Token: for
+	// tokens that do not last, such as those of identity providers. It should remember them. While
+	// it fails the server counts as one that is away.
+	TokenFunc func(context.Context) (string, error)
 	// HTTP makes the requests, for roots of trust, client certificates or proxies of one's own. Its
 	// Timeout is not used, and redirects are not followed. Nil: a client that goes by the
 	// environment's proxies and the system's roots.
@@ -60,10 +64,34 @@ func (c Config) base() (string, error) {
 			store.ErrInvalid, c)
 	case u.RawQuery != "" || u.Fragment != "":
 		return "", fmt.Errorf("%w: the URL of server %s has something behind its path; if it is a token, give it apart", store.ErrInvalid, c)
-	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return "", fmt.Errorf("%w: the token for server %s has a space or another letter that no token has", store.ErrInvalid, c)
+	case c.Token != "" && c.TokenFunc != nil:
+		return "", fmt.Errorf("%w: server %s has a token and a function that returns one; give one of them", store.ErrInvalid, c)
+	}
+	if err := checkToken(c.Token); err != nil {
+		return "", fmt.Errorf("%w: the token for server %s %w", store.ErrInvalid, c, err)
 	}
 	return strings.TrimRight(u.String(), "/"), nil
+}
+
+var errNoToken = errors.New("has a space or another letter that no token has")
+
+func checkToken(token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errNoToken
+	}
+	return nil
+}
+
+// tokenOf returns the token of a request.
+func (c Config) tokenOf(ctx context.Context) (string, error) {
+	if c.TokenFunc == nil {
+		return c.Token, nil
+	}
+	token, err := c.TokenFunc(ctx)
+	if err == nil {
+		err = checkToken(token)
+	}
+	return token, err
 }
 
 // errServers is why a schema cannot be changed from here.
@@ -92,7 +120,7 @@ func (c Config) connect(ctx context.Context) (*Store, wire.Welcome, error) {
 	if err != nil {
 		return nil, wire.Welcome{}, err
 	}
-	s := &Store{base: base, name: c.String(), token: c.Token, client: rand.Text(), http: client(c.HTTP), owns: c.HTTP == nil, fixed: c.now}
+	s := &Store{base: base, name: c.String(), token: c.tokenOf, client: rand.Text(), http: client(c.HTTP), owns: c.HTTP == nil, fixed: c.now}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.sending, s.endSending = context.WithCancel(context.WithoutCancel(ctx))
 	s.notes.more = make(chan struct{}, 1)

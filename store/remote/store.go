@@ -24,7 +24,7 @@ import (
 type Store struct {
 	base   string // of all URLs
 	name   string // of the server, for people
-	token  string
+	token  func(context.Context) (string, error)
 	client string // tells the server who this is
 	http   *http.Client
 	owns   bool // the connections are this store's
@@ -33,6 +33,7 @@ type Store struct {
 	clock  clock
 	traits atomic.Pointer[store.Traits]
 	hears  atomic.Bool // wake-ups arrive
+	doubt  doubt
 	notes  notes
 
 	// What the store does by itself ends with life, and what it then still sends with sending.
@@ -110,7 +111,10 @@ func (s *Store) call(ctx context.Context, path string, in, out any) error {
 		//nolint:errorlint // what it is under errors.Is is nothing about the call
 		return fmt.Errorf("%w: the answer of server %s was not understood: %v", store.ErrUnavailable, s.name, err)
 	}
-	s.clock.heard(out, began, time.Now())
+	if !s.clock.heard(out, began, time.Now()) && s.traits.Load() != nil {
+		return fmt.Errorf("%w: server %s: what answers there is not Holdfast now: its answer is another's", store.ErrUnavailable, s.name)
+	}
+	s.doubt.over()
 	return nil
 }
 
@@ -153,8 +157,13 @@ func (s *Store) request(ctx context.Context, method, path string, body io.Reader
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
-	if s.token != "" {
-		r.Header.Set("Authorization", "Bearer "+s.token)
+	token, err := s.token(ctx)
+	if err != nil {
+		//nolint:errorlint // what it is under errors.Is is nothing about the call
+		return nil, fmt.Errorf("%w: the token for server %s cannot be had: %v", store.ErrUnavailable, s.name, err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	r.Header.Set(wire.ClientHeader, s.client)
 	r.Header.Set(wire.SchemaHeader, strconv.Itoa(wire.Schema))
@@ -188,6 +197,24 @@ func plain(answer *http.Response, data []byte) string {
 	return answer.Status + ": " + line
 }
 
+// isOthers reports whether a refusal is that of what stands before the server: where a server was
+// met before, a path that is not there is one whose servers are being replaced. Not so where the
+// request itself may be what is refused, and would be again: 403, 413, 414 and 431.
+func isOthers(p *problem, status int) bool {
+	if p.Code != "" {
+		return false
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusConflict, http.StatusGone,
+		http.StatusMisdirectedRequest, statusClientGone:
+		return true
+	}
+	return status >= 300 && status < 400
+}
+
+// statusClientGone is what proxies answer that take the client for gone (nginx).
+const statusClientGone = 499
+
 // refused is the error of a request that the server, or who stands before it, has refused.
 func (s *Store) refused(answer *http.Response, data []byte) error {
 	var p problem
@@ -196,9 +223,13 @@ func (s *Store) refused(answer *http.Response, data []byte) error {
 	}
 	status := answer.StatusCode
 	switch {
+	case s.traits.Load() != nil && isOthers(&p, status):
+		return fmt.Errorf("%w: server %s: what answers there is not Holdfast now: %s", store.ErrUnavailable, s.name, p.Detail)
+	case s.traits.Load() != nil && status == http.StatusUnauthorized && s.doubt.holds(time.Now()):
+		return fmt.Errorf("%w: server %s does not take the token any more: %s", store.ErrUnavailable, s.name, p.Detail)
 	case p.Code == "read_only":
 		return fmt.Errorf("%w: server %s: %s", store.ErrReadOnly, s.name, p.Detail)
-	case status == http.StatusUnauthorized && s.token == "":
+	case status == http.StatusUnauthorized && answer.Request.Header.Get("Authorization") == "":
 		return fmt.Errorf("%w: server %s wants a token, and none was given: give that of the server, or an API key with the scope store",
 			store.ErrPermission, s.name)
 	case status == http.StatusUnauthorized:

@@ -39,7 +39,7 @@ func client(tb testing.TB, url string) *holdfast.Client {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 5*time.Minute)
 		defer cancel()
 		if err := hf.Close(ctx); err != nil {
 			tb.Error(err)
@@ -108,7 +108,7 @@ func TestServerIsReplaced(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, func() { close(goOn) }) // it ends while there is no server
 	time.Sleep(600 * time.Millisecond)                           //nolint:forbidigo // an outage of that length
 	at := a.start(t, source, server.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	sum, err := enqueued.Wait(ctx)
 	if want := lines * (lines - 1) / 2; err != nil || sum != want {

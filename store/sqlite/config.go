@@ -23,7 +23,8 @@ type Config struct {
 	Synchronous Synchronous
 	// Poll is how often Watch looks for writes of other processes and of callers' transactions
 	// while there are none; for a while after it has seen one, up to ten times as often. Default:
-	// 20 ms. Negative: never; then nodes have to poll, and Traits tells them to.
+	// 20 ms. On Linux they are told of, and looked for at once, and each second. Negative: never;
+	// then nodes have to poll, and Traits tells them to.
 	Poll time.Duration
 	// Readers is how many reads may run at once. Default: 4.
 	Readers int

@@ -61,7 +61,7 @@ func PrepareAll(t *testing.T, s store.Store) error {
 		t.Fatal(err)
 	}
 	defer mine.GiveWriter(c)
-	for name, text := range db.Statements {
+	for name, text := range db.Statements() {
 		if strings.Contains(strings.ReplaceAll(text, "LIMIT ? + 0", ""), "LIMIT ?") {
 			return fmt.Errorf("%s has a bare LIMIT ?", name)
 		}

@@ -47,7 +47,7 @@ func TestFreedSlotsAreTold(t *testing.T) {
 	for got.Kind == store.WakeAll {
 		select {
 		case got = <-wakes:
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("it is not told that slots are free")
 		}
 	}

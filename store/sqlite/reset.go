@@ -16,9 +16,6 @@ import (
 
 var _ store.Resets = Config{}
 
-// tables are all that the steps of the schema make. Their indexes go with them.
-var tables = sqltext.Made(migrations, "CREATE TABLE ")
-
 // resetting is called within the transaction of a reset after each step, with its version. Only
 // tests change it.
 var resetting = func(_ int) {}
@@ -79,7 +76,8 @@ func startOver(w *db.Conn) error {
 		node, err := strconv.ParseInt(alive, 10, 64)
 		return errors.Join(refusal.ResetNeedsQuiet(node), err)
 	}
-	for _, table := range tables {
+	// The indexes go with their tables.
+	for _, table := range sqltext.Made(migrations, "CREATE TABLE ") {
 		if err := w.Script("DROP TABLE IF EXISTS " + table); err != nil {
 			return err
 		}

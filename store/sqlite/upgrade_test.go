@@ -244,6 +244,10 @@ var undo = []struct {
 	to    int
 	texts []string
 }{
+	{51, []string{
+		"DROP INDEX holdfast_schedule_due",
+		"CREATE INDEX holdfast_schedule_due ON holdfast_schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL",
+	}},
 	{50, nil},
 	{49, nil},
 	{48, []string{

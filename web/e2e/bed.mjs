@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
 
-export const browserPath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && existsSync(p));
+export const browserPath = [process.env.CHROMIUM, "/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && existsSync(p));
 
 /** Starts the program on a database; url is that of the API, and token a credential that may do everything. */
 export async function serve(database, { args = [] } = {}) {
@@ -79,7 +79,7 @@ export const launch = () =>
 /** A page that is signed in, and that keeps what went wrong in it. */
 export async function open(browser, server, { width = 1280, height = 900, dark = false, token = server.token } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", baseURL: server.url });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const wrong = [];
   page.on("pageerror", (e) => wrong.push(String(e)));

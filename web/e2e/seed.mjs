@@ -85,9 +85,9 @@ async function fill(client, url, token) {
   await keep("scheduled", "report", { month: "2026-11" }, { queue: "reports", delay: "2h" });
   await keep("unserved", "report", { month: "2026-10" }, { queue: "reports" });
   await client.job(jobs.ends).signal("approved", { by: "ann" });
-  await client.job(jobs.ends).result({ timeout: 20_000 });
-  await client.job(jobs.retries).result({ timeout: 20_000 });
-  await client.job(jobs.long).result({ timeout: 30_000 });
+  await client.job(jobs.ends).result({ timeout: 60_000 });
+  await client.job(jobs.retries).result({ timeout: 60_000 });
+  await client.job(jobs.long).result({ timeout: 60_000 });
   for (let i = 0; i < 100 && (await client.job(jobs.fails).get()).state !== "failed"; i++) await wait(50);
 
   const api = async (method, path, body, etag) => {

@@ -57,6 +57,9 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
+	if opts.Ended != nil {
+		source = telling{source, opts.Ended}
+	}
 	level := slog.LevelWarn
 	if opts.Quiet {
 		level = slog.LevelError

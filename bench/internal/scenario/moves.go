@@ -16,22 +16,30 @@ const moveWork = 20 * time.Millisecond
 
 // moves measures how long a slot takes from one node to another: from the end of the handler that
 // has the only one of a limit, before its commit, to the handler that waits for it on the other
-// node. The nodes have a queue each and take turns.
+// node; and the part of that from when the end is committed, which frees the slot. The nodes have a
+// queue each and take turns.
 func moves(ctx context.Context, e *Env) (figures.Sample, error) {
 	watch := newStopwatch()
 	began := make(chan struct{}, 1)
 	start := time.Now()
-	var ended atomic.Int64 // when the handler that ran before has, since start
+	var ended, freed atomic.Int64 // when the handler that ran before has, and when that was committed, since start
 	handle := func(system.Args) {
 		if before := ended.Load(); before > 0 {
-			watch.note("move", time.Since(start)-time.Duration(before))
+			now := time.Since(start)
+			watch.note("move", now-time.Duration(before))
+			if free := freed.Swap(0); free > before {
+				watch.note("freed", now-time.Duration(free))
+			}
 		}
 		began <- struct{}{}
 		system.Pause(ctx, moveWork) //nolint:errcheck // its work
 		ended.Store(int64(time.Since(start)))
 	}
 	of := func(queue int) system.Options {
-		return system.Options{Limit: 1, Queues: []system.Queue{{Name: queueName(queue), Slots: defaultSlots}}}
+		return system.Options{
+			Limit: 1, Queues: []system.Queue{{Name: queueName(queue), Slots: defaultSlots}},
+			Ended: func() { freed.Store(int64(time.Since(start))) },
+		}
 	}
 	return e.try(ctx, 0, of(0), func(t *trial) (jobs int64, err error) {
 		other, err := e.System.Open(ctx, e.Databases[0], of(1))

@@ -54,6 +54,8 @@ type Options struct {
 	// Inside has jobs enqueued by the program of the server itself, where there is a server: what
 	// is measured then is that of workers alone.
 	Inside bool
+	// Ended is called when ends of jobs have been committed, by systems that know; nil: it is not.
+	Ended func()
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
 }

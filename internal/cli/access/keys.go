@@ -25,6 +25,12 @@ import (
 // verbs are the verbs of this package.
 type verbs struct{ *app.App }
 
+// Roles are those that keys may have, for completions.
+var Roles = arg.Words(apikey.Roles)
+
+// Scopes are what a key may be given besides those of its role, for completions.
+var Scopes = arg.Words(apikey.Scopes)
+
 // roles are the roles, in words.
 const roles = string(apikey.Viewer) + ", " + string(apikey.Operator) + " or " + string(apikey.Admin)
 
@@ -157,6 +163,15 @@ days. The id of a key is the first part of its secret, behind hf_.`,
 	cmd.Flags().StringVar(&in, "in", "", "only keys of `NAMESPACE` alone")
 	columns.Add(cmd, views.APIKey{}, views.APIKeyHeader...)
 	return cmd
+}
+
+// KeyIDs finds the ids of keys.
+func KeyIDs(ctx context.Context, client *holdfast.Client, _ []string) (found []string, err error) {
+	keys, err := apikey.List(ctx, client, "", "", page)
+	for i := range keys {
+		found = append(found, keys[i].ID+"\t"+keys[i].Name)
+	}
+	return found, err
 }
 
 func (a verbs) revokeKeyCommand() *cobra.Command {

@@ -85,6 +85,15 @@ that lives, or an API key.`,
 	return cmd
 }
 
+// NamespaceNames finds those of namespaces.
+func NamespaceNames(ctx context.Context, client *holdfast.Client, _ []string) (found []string, err error) {
+	all, err := namespace.List(ctx, client, "", page)
+	for i := range all {
+		found = append(found, all[i].Name)
+	}
+	return found, err
+}
+
 func (a verbs) getNamespaceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get NAME",

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/redact"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
+	"github.com/holdfastdev/holdfast/store/remote"
 )
 
 const (
@@ -49,6 +50,18 @@ func (a *App) SourceOf(database string, opts ...dsn.Option) (store.Source, error
 		return nil, arg.Usagef("no other process can see a database in memory; name a file")
 	}
 	return source, nil
+}
+
+// CheckPlace reports why a text names no server, or another one no database; "": it is not given.
+func (a *App) CheckPlace(server, database string) error {
+	if server != "" {
+		return remote.Server(server, "").Validate()
+	}
+	if database != "" {
+		_, err := a.SourceOf(database)
+		return err
+	}
+	return nil
 }
 
 // open opens a database that must exist, and does not migrate it.

@@ -95,6 +95,8 @@ func Explain(err error) string {
 		text += "; it does not speak TLS: use http:// if that is meant"
 	case strings.Contains(text, "server http://") && strings.Contains(text, "400 Bad Request"):
 		text += "; if it speaks TLS, use https://"
+	case ofServer.MatchString(text) && strings.Contains(text, "wants a token, and none was given"):
+		text += "; it is taken from $" + EnvToken + ", or from the file that --token-file names"
 	case ofServer.MatchString(text) && errors.Is(err, holdfast.ErrUnavailable):
 		text += "; check --server and that the server is up"
 	case ofServer.MatchString(text): // the server says what to do

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -24,29 +25,55 @@ func (a *App) serverSource() (store.Source, error) {
 	return c, nil
 }
 
-// API is how requests are made of the server that the user named: its URL, the token, "" for none,
-// and what makes them.
-func (a *App) API() (url, token string, client *http.Client, err error) {
+// API is how requests are made of the server that the user named: its URL, and what makes them,
+// with the token in each: it must not be sent elsewhere, so redirects are not to be followed.
+func (a *App) API() (url string, client *http.Client, err error) {
 	c, err := a.remote()
 	if err != nil {
-		return "", "", nil, err
+		return "", nil, err
 	}
-	if c.HTTP == nil {
-		c.HTTP = &http.Client{}
+	like := http.Client{}
+	if c.HTTP != nil {
+		like = *c.HTTP
 	}
-	return c.URL, c.Token, c.HTTP, nil
+	like.Transport = &bearing{cmp.Or[http.RoundTripper](like.Transport, http.DefaultTransport), c.TokenFunc}
+	return c.URL, &like, nil
+}
+
+// bearing makes requests that have the token.
+type bearing struct {
+	http.RoundTripper
+
+	token func(context.Context) (string, error)
+}
+
+func (b *bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	token, err := b.token(r.Context())
+	if err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // as a RoundTripper is to do in any case
+		}
+		return nil, err
+	}
+	if token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return b.RoundTripper.RoundTrip(r)
 }
 
 // remote says how the server that the user named is reached.
 func (a *App) remote() (remote.Config, error) {
-	token, err := a.token()
+	token := a.token()
+	first, err := token()
 	if err != nil {
-		return remote.Config{}, err
+		return remote.Config{}, arg.Usagef("%s: %w", a.NameOf(FlagTokenFile), err)
 	}
-	c := remote.Server(a.Server, token)
+	c := remote.Server(a.Server, first)
 	if err := c.Validate(); err != nil {
 		return remote.Config{}, a.ofVariable(FlagServer, arg.Usage(err))
 	}
+	c.Token, c.TokenFunc = "", func(context.Context) (string, error) { return token() }
 	if a.TLSCA != "" && strings.HasPrefix(a.Server, "https:") {
 		roots, err := readAuthorities(a.TLSCA)
 		if err != nil {
@@ -57,21 +84,14 @@ func (a *App) remote() (remote.Config, error) {
 	return c, nil
 }
 
-// token is that for the server: of the file, or else of the variable; "": none.
-func (a *App) token() (string, error) {
-	if a.TokenFile == "" {
-		token, _ := a.Env.LookupEnv(cmp.Or(a.tokenVariable, EnvToken))
-		return strings.TrimSpace(token), nil
+// token returns that for the server: of the file, as it is at each request, or else of the
+// variable; "": none.
+func (a *App) token() func() (string, error) {
+	if a.TokenFile != "" {
+		return (&tokenFile{path: a.TokenFile}).token
 	}
-	text, err := os.ReadFile(a.TokenFile)
-	if err != nil {
-		return "", arg.Usagef("%s: %w", a.NameOf(FlagTokenFile), err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", arg.Usagef("%s: %s is empty", a.NameOf(FlagTokenFile), a.TokenFile)
-	}
-	return token, nil
+	text, _ := a.Env.LookupEnv(cmp.Or(a.tokenVariable, EnvToken))
+	return func() (string, error) { return strings.TrimSpace(text), nil }
 }
 
 // readAuthorities reads a file of certificates, in PEM: those of authorities, which vouch for

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
 // CheckValues applies the rule for all flags and arguments: what is given has a value. An empty
@@ -66,7 +68,7 @@ func CheckGroups(cmd *cobra.Command) error {
 }
 
 // FlagError explains in our terms what is wrong with a flag.
-func FlagError(_ *cobra.Command, err error) error {
+func FlagError(cmd *cobra.Command, err error) error {
 	var (
 		value   *pflag.InvalidValueError
 		missing *pflag.ValueRequiredError
@@ -79,8 +81,34 @@ func FlagError(_ *cobra.Command, err error) error {
 		return Usagef("--%s needs a value", missing.GetFlag().Name)
 	case errors.As(err, &value):
 		return ValueError("--"+value.GetFlag().Name, value.GetFlag(), value.GetValue(), err)
+	case unknown != nil:
+		if near := flagsLike(cmd, unknown.GetSpecifiedName()); len(near) > 0 {
+			return Usagef("%w; did you mean %s?", err, output.Or(near))
+		}
 	}
 	return Usage(err)
+}
+
+// flagsLike are the flags of a command that one may have meant, if there are not many: cobra finds
+// them as it finds commands.
+func flagsLike(cmd *cobra.Command, typed string) []string {
+	if len(typed) < 3 {
+		return nil
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: min(len(typed)/3, 2)}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	near := names.SuggestionsFor(typed)
+	if len(near) > 3 {
+		return nil
+	}
+	for i := range near {
+		near[i] = "--" + near[i]
+	}
+	return near
 }
 
 func isNumber(text string) bool {

@@ -52,3 +52,11 @@ func (t *texts) Replace(all []string) error {
 
 // GetSlice returns all texts.
 func (t *texts) GetSlice() []string { return *t.value }
+
+// Words are texts of a type of their own as they are.
+func Words[T ~string](texts []T) (words []string) {
+	for _, t := range texts {
+		words = append(words, string(t))
+	}
+	return words
+}

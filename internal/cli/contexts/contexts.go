@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -84,10 +86,18 @@ password in it is refused, as the file would show it: keep it in a variable, and
 			return a.change(func(all *config.Contexts) (any, string, error) {
 				c, err := g.over(cmd, all, args[0])
 				if err == nil {
+					err = a.CheckPlace(c.Server, c.Database)
+				}
+				if err == nil {
 					err = all.Put(c)
 				}
 				if err != nil {
 					return nil, "", arg.Usage(err)
+				}
+				for _, file := range []string{c.TokenFile, c.TLSCA} {
+					if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
+						a.Notef("there is no file %s yet", output.OneLine(file))
+					}
 				}
 				return newView(&c, all.Current), fmt.Sprintf("context %s: %s", c.Name, app.PlaceOf(&c)), nil
 			})

@@ -20,6 +20,14 @@ func (a verbs) toldEndpoint(e *endpoint.Entry[endpoint.Push], secret string) err
 	return a.Object(views.CreatedEndpoint{Endpoint: views.NewEndpoint(e), Secret: secret}, func() { a.Printf("%s", secret) })
 }
 
+// checkCallback refuses 0, which would be the default: the flag is left out for that.
+func checkCallback(callback time.Duration) error {
+	if callback <= 0 {
+		return arg.Usagef("--callback %v is not positive", callback)
+	}
+	return nil
+}
+
 // addCallback adds the flag of callbacks.
 func addCallback(cmd *cobra.Command, callback *time.Duration) {
 	cmd.Flags().DurationVar(callback, "callback", endpoint.DefaultCallback,
@@ -40,6 +48,9 @@ which cannot be shown again. Servers send it the jobs of the kind within seconds
 		Annotations: usesSecret(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			p := endpoint.Push{Callback: callback}
+			if err := checkCallback(callback); err != nil {
+				return err
+			}
 			if err := to.apply(cmd, &p.Target); err != nil {
 				return err
 			}
@@ -141,6 +152,9 @@ func (a verbs) updateCommand() *cobra.Command {
 		Args:        arg.Takes(1, 1),
 		Annotations: uses(),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if err := checkCallback(callback); err != nil {
+				return err
+			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				e, err := endpoint.Update(ctx, client, args[0], func(e *endpoint.Entry[endpoint.Push]) error {
 					if cmd.Flags().Changed("callback") {

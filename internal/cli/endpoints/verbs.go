@@ -38,11 +38,20 @@ func usesSecret() map[string]string {
 }
 
 // Names are the names of the webhooks that are not in args.
-func Names(ctx context.Context, client *holdfast.Client, args []string) (found []string, err error) {
+func Names(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
+	return names[endpoint.Webhook](ctx, client, args)
+}
+
+// PushNames finds those of endpoints, which are kinds.
+func PushNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
+	return names[endpoint.Push](ctx, client, args)
+}
+
+func names[T endpoint.Push | endpoint.Webhook](ctx context.Context, client *holdfast.Client, args []string) (found []string, err error) {
 	if len(args) > 0 {
 		return nil, nil
 	}
-	all, err := endpoint.List[endpoint.Webhook](ctx, client, "", page)
+	all, err := endpoint.List[T](ctx, client, "", page)
 	for i := range all {
 		found = append(found, all[i].Name)
 	}

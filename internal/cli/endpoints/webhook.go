@@ -16,6 +16,9 @@ import (
 	"github.com/holdfastdev/holdfast/rules"
 )
 
+// Events are those of which webhooks are told, for completions.
+var Events = arg.Words(endpoint.Events)
+
 // toldWebhook prints a secret.
 func (a verbs) toldWebhook(e *endpoint.Entry[endpoint.Webhook], secret string) error {
 	a.Notef("This is the secret of the webhook %s, which cannot be shown again:", output.OneLine(e.Name))

@@ -42,7 +42,7 @@ func (a verbs) change(
 // whyNot is the error of a job without its id, which the caller prints.
 func whyNot(id string, err error) error {
 	said, wrapped := strings.CutPrefix(err.Error(), "resuming job "+id+": ")
-	said = strings.TrimPrefix(said, holdfast.ErrConflict.Error()+": ")
+	said = strings.TrimPrefix(strings.TrimPrefix(said, holdfast.ErrConflict.Error()+": "), holdfast.ErrInvalid.Error()+": ")
 	switch is, about := strings.CutPrefix(said, "job "+id+" "); {
 	case errors.Is(err, holdfast.ErrNotFound):
 		return &withoutIDError{err, "there is no such job in this namespace; it may have been removed after its retention"}

@@ -43,6 +43,9 @@ func (a verbs) writeDetails(out *output.Tail, details iter.Seq2[events.Detail, e
 		if d.Dropped > 0 && out.Format == output.FormatTable {
 			a.Notef("The job was resumed or continued as new: entries from %d on were dropped.", d.Dropped)
 		}
+		if d.DroppedMessages > 0 && out.Format == output.FormatTable {
+			a.Notef("The job has continued as new: messages from %d on were dropped, and those that were not received follow.", d.DroppedMessages)
+		}
 		if d.Entry == nil && d.Message == nil {
 			continue
 		}

@@ -22,6 +22,7 @@ type Certificate struct {
 	pair  *tls.Certificate
 	read  stamp // of the files of which pair is
 	tried stamp // of the files that were tried last; what fails is not told at each handshake
+	told  bool  // that pair has expired
 }
 
 // stamp tells a version of the two files from another.
@@ -69,6 +70,9 @@ func (c *Certificate) current() *tls.Certificate {
 	// Before the files are read: what changes later has another stamp then.
 	now, err := c.stamp()
 	if err == nil && now == c.read {
+		if !c.told && time.Now().After(c.pair.Leaf.NotAfter) {
+			c.warn()
+		}
 		return c.pair
 	}
 	var pair *tls.Certificate
@@ -79,7 +83,7 @@ func (c *Certificate) current() *tls.Certificate {
 	c.tried = now
 	switch {
 	case err == nil:
-		c.pair, c.read = pair, now
+		c.pair, c.read, c.told = pair, now, false
 		c.log.Info("certificate was read again", "file", c.certFile, "valid_until", c.pair.Leaf.NotAfter)
 		c.warn()
 	case !known:
@@ -92,6 +96,7 @@ func (c *Certificate) current() *tls.Certificate {
 func (c *Certificate) warn() {
 	switch now := time.Now(); {
 	case now.After(c.pair.Leaf.NotAfter):
+		c.told = true
 		c.log.Warn("certificate has expired, and clients refuse it; renew it", "file", c.certFile, "valid_until", c.pair.Leaf.NotAfter)
 	case now.Before(c.pair.Leaf.NotBefore):
 		c.log.Warn("certificate is not valid yet, and clients refuse it", "file", c.certFile, "valid_from", c.pair.Leaf.NotBefore)

@@ -17,9 +17,9 @@ const maxAnswer = 4 << 20
 
 // caller makes requests of the API.
 type caller struct {
-	url, token, namespace string
-	client                *http.Client
-	hide                  func([]byte) []byte // what people are not to see
+	url, namespace string
+	client         *http.Client
+	hide           func([]byte) []byte // what people are not to see
 }
 
 // handler is that of the tool of an operation.
@@ -47,9 +47,6 @@ func (c *caller) call(ctx context.Context, o *operation, arguments json.RawMessa
 	r, err := o.request(ctx, c.url, c.namespace, arguments)
 	if err != nil {
 		return 0, nil, err
-	}
-	if c.token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.client.Do(r)
 	if err != nil {

@@ -58,12 +58,12 @@ has no effect. The current context does not count: name it by --context.`,
 
 // onServer serves the API of a server.
 func (v *verb) onServer(ctx context.Context) error {
-	url, token, client, err := v.API()
+	url, client, err := v.API()
 	if err != nil {
 		return err
 	}
 	client.CheckRedirect = noRedirects
-	c := &caller{url: url, token: token, client: client}
+	c := &caller{url: url, client: client}
 	if v.Namespace != app.DefaultNamespace { // else it is that of the token
 		c.namespace = v.Namespace
 	}
@@ -102,6 +102,13 @@ func (v *verb) scopes() (scopes []access.Scope) {
 const instructions = "Tools of Holdfast, which runs durable jobs. job-list finds jobs, job-why says why one does not start, " +
 	"go on or end, and queue-list says what waits. Lists have pages: give next_cursor as cursor. Payloads may be left out or hidden."
 
+func (v *verb) instructions() string {
+	if v.writes {
+		return instructions
+	}
+	return instructions + " These tools only read: those that change something are there if it was started with --allow-writes."
+}
+
 // serve serves the tools until standard input ends, and all requests are answered.
 func (v *verb) serve(ctx context.Context, c *caller) error {
 	found, schemas, err := operations(v.writes)
@@ -109,7 +116,7 @@ func (v *verb) serve(ctx context.Context, c *caller) error {
 		return err
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast", Version: version()}, &mcp.ServerOptions{
-		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Instructions: v.instructions(), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
 	c.hide = func(data []byte) []byte { return v.Hide(data, 0) }
 	for _, o := range found {

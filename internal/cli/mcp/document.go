@@ -55,8 +55,11 @@ type content map[string]struct {
 
 const mediaJSON = "application/json"
 
-// reads reports whether the operation changes nothing.
-func (o *operation) reads() bool { return o.method == http.MethodGet }
+// reads reports whether the operation changes nothing, as those that need a scope to read alone,
+// whatever their method, such as the preview of a schedule.
+func (o *operation) reads() bool {
+	return o.method == http.MethodGet || strings.HasSuffix(string(o.Scope), ":read")
+}
 
 // answersJSON reports whether it answers with one JSON value or with nothing: others are streams.
 func (o *operation) answersJSON() bool {

@@ -56,7 +56,7 @@ func (o *operation) request(ctx context.Context, server, namespace string, argum
 		return nil, err
 	}
 	r.Header = header
-	if !o.reads() { // the API wants it of all that changes something, so that no form of a web page can
+	if o.method != http.MethodGet { // the API wants it of all that changes something, so that no form of a web page can
 		r.Header.Set("Content-Type", mediaJSON)
 	}
 	return r, nil

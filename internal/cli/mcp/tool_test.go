@@ -91,7 +91,8 @@ func TestToolsAreWhole(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]bool{
-			"job-list": true, "job-why": true, "queue-list": true, "job-cancel": writes, "queue-pause": writes, "dead-purge": writes,
+			"job-list": true, "job-why": true, "queue-list": true, "schedule-preview": true,
+			"job-cancel": writes, "queue-pause": writes, "dead-purge": writes,
 			"event-follow": false, "job-watch": false, "dead-export": false, "key-create": false, "key-list": false,
 			"namespace-delete": false, "worker-poll": false, "run-complete": false,
 		} {

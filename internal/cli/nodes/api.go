@@ -253,7 +253,8 @@ func (a verbs) listenForAPI(ctx context.Context, f *settings, said bool) (*liste
 	}
 	s, err := a.listenOn(ctx, f.listen)
 	if f.api.dev && !said && errors.Is(err, syscall.EADDRINUSE) {
-		s, err = a.listenOn(ctx, "127.0.0.1:0") // another one runs
+		a.Notef("%s is in use, perhaps by another \"holdfast dev\"; this one listens elsewhere", f.listen)
+		s, err = a.listenOn(ctx, "127.0.0.1:0")
 	}
 	if err != nil {
 		return nil, err

@@ -49,7 +49,8 @@ const (
 	authNone  = "none"
 )
 
-var authWays = []string{authToken, authKeys, authOIDC, authNone}
+// AuthWays are all of them.
+var AuthWays = []string{authToken, authKeys, authOIDC, authNone}
 
 // minToken is how long a token must be.
 const minToken = 20
@@ -64,6 +65,9 @@ type authFlags struct {
 	static []access.Authenticator // those that need no database
 }
 
+// groupsClaim is the claim with the groups if nothing else is said.
+const groupsClaim = "groups"
+
 func (f *authFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.auth, flagAuth, authToken,
@@ -74,7 +78,7 @@ func (f *authFlags) add(cmd *cobra.Command) {
 	arg.TextsVar(flags, &f.groups, flagOIDCRole, nil,
 		fmt.Sprintf("`GROUP=ROLE` lets members of a group do what %s, %s or %s may; GROUP=ROLE:NAMESPACE: in one namespace; "+
 			"the group * is everyone with a token; repeatable, or with semicolons between several", apikey.Viewer, apikey.Operator, apikey.Admin))
-	flags.StringVar(&f.oidc.GroupsClaim, flagOIDCGroups, "groups", "the `CLAIM` of a token with the groups; dots lead into objects")
+	flags.StringVar(&f.oidc.GroupsClaim, flagOIDCGroups, groupsClaim, "the `CLAIM` of a token with the groups; dots lead into objects")
 	flags.StringVar(&f.oidc.NameClaim, flagOIDCName, "",
 		"the `CLAIM` with the name that is recorded with changes (default: email, if it is verified, or else sub)")
 	flags.StringVar(&f.oidc.Keys, flagOIDCKeys, "", "the `URL` of the provider's keys (default: as the issuer's configuration says)")
@@ -91,8 +95,8 @@ func waysOf(text string) ([]string, error) {
 	ways := split([]string{text})
 	for i, way := range ways {
 		switch {
-		case !slices.Contains(authWays, way):
-			return nil, arg.Usagef("%q is none of %s", way, strings.Join(authWays, ", "))
+		case !slices.Contains(AuthWays, way):
+			return nil, arg.Usagef("%q is none of %s", way, strings.Join(AuthWays, ", "))
 		case slices.Index(ways, way) < i:
 			return nil, arg.Usagef("%s is there twice", way)
 		case way == authNone && len(ways) > 1:
@@ -100,7 +104,7 @@ func waysOf(text string) ([]string, error) {
 		}
 	}
 	if len(ways) == 0 {
-		return nil, arg.Usagef("it is empty; it is one of %s", strings.Join(authWays, ", "))
+		return nil, arg.Usagef("it is empty; it is one of %s", strings.Join(AuthWays, ", "))
 	}
 	return ways, nil
 }
@@ -172,6 +176,10 @@ func (f *authFlags) saysOfProvider() string {
 		return flagOIDCKeys
 	case len(f.groups) > 0:
 		return flagOIDCRole
+	case f.oidc.GroupsClaim != groupsClaim:
+		return flagOIDCGroups
+	case f.oidc.NameClaim != "":
+		return flagOIDCName
 	}
 	return ""
 }

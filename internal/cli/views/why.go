@@ -27,9 +27,13 @@ func PrintWhy(out *output.Printer, now time.Time, e *why.Explanation) {
 	t := out.NewTable(3)
 	for i := range e.Causes {
 		c := &e.Causes[i]
-		text := c.Text
-		if !c.Until.IsZero() {
-			text += " (until " + c.Until.UTC().Format(time.RFC3339) + ", " + output.Ago(now, c.Until) + ")"
+		text, until := c.Text, c.Until.UTC().Format(time.RFC3339)
+		switch {
+		case c.Until.IsZero(), c.Code == why.Scheduled: // the text says when
+		case c.Code == why.Retry: // and this one how long that is
+			text += " (at " + until + ")"
+		default:
+			text += " (until " + until + ", " + output.Ago(now, c.Until) + ")"
 		}
 		t.Add(string(c.Code), text)
 	}

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/url"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -59,14 +60,18 @@ type API struct {
 	client *holdfast.Client
 	log    *slog.Logger
 	public map[string]bool // the patterns of the operations that need no credential
-	room   room            // of the large requests of these
+	open   room            // of the large requests of these
+	keyed  room            // of those of all others
+
+	stopping <-chan struct{} // closed when the server begins to stop; nil: never
 }
 
 // IsPublic reports whether a pattern of the mux is that of an operation that needs no credential.
 func (a *API) IsPublic(pattern string) bool { return a.public[pattern] }
 
-// New returns an API on a mux, which answers /openapi.json as well.
-func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
+// New returns an API on a mux, which answers /openapi.json as well. Calls that wait are answered
+// when stopping is closed; nil: never.
+func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger, stopping <-chan struct{}) *API {
 	readFailuresAreTheClients()
 	config := huma.DefaultConfig("Holdfast", "v1")
 	config.Info.Description = description()
@@ -82,7 +87,10 @@ func New(mux *http.ServeMux, client *holdfast.Client, log *slog.Logger) *API {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
 	config.Security = []map[string][]string{{"bearer": {}}}
 	alias(config.Components.Schemas)
-	return &API{huma: humago.New(mux, config), client: client, log: log, public: map[string]bool{}}
+	return &API{
+		huma: humago.New(mux, config), client: client, log: log, public: map[string]bool{}, stopping: stopping,
+		open: room{all: publicRoom, each: publicRoom}, keyed: room{all: keyedRoom, each: eachRoom, perValue: perValue},
+	}
 }
 
 // alias says as what the values of views come.
@@ -103,6 +111,14 @@ var readFailuresAreTheClients = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, text string, errs ...error) huma.StatusError {
 		if ctx == nil || ctx.Operation() == nil || ctx.Operation().Extensions[scopeKey] == nil {
 			return of(ctx, status, text, errs...)
+		}
+		for _, err := range errs {
+			if p, is := errors.AsType[*problem.Problem](err); is { // the body's own
+				if after := p.GetHeaders().Get("Retry-After"); after != "" {
+					ctx.SetHeader("Retry-After", after)
+				}
+				return p
+			}
 		}
 		switch status {
 		case http.StatusInternalServerError:
@@ -206,6 +222,7 @@ type Call struct {
 	Client    *holdfast.Client
 	Principal *access.Principal
 
+	api     *API
 	request *requestKey
 }
 
@@ -255,16 +272,27 @@ func Register[I, T any, PI interface {
 	*I
 	Namespaced
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*Body[T], error)) {
-	r := a.registered(&op, reflect.TypeFor[I]())
-	o := a.operation(&op)
-	a.answers(&o, reflect.TypeFor[T]())
-	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*anyBody, error) {
-		out, err := r.serve(ctx, PI(in).namespace(), func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, PI(in)) })
-		if out == nil || err != nil {
-			return nil, err
-		}
-		return &anyBody{Body: out.(*Body[T]).Body}, nil //nolint:errcheck // that of handle
+	r, o := a.begin(&op, reflect.TypeFor[I](), reflect.TypeFor[T]())
+	huma.Register(a.huma, *o, func(ctx context.Context, in *I) (*anyBody, error) {
+		return r.body(ctx, PI(in).namespace(), func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, PI(in)) })
 	})
+}
+
+// begin describes an operation whose answer is only a body. Register is compiled for each of them,
+// and this once.
+func (a *API) begin(op *Op, in, body reflect.Type) (*registered, *huma.Operation) {
+	r, o := a.registered(op, in), a.operation(op)
+	a.answers(&o, body)
+	return r, &o
+}
+
+// body is serve for them: handle returns a Body.
+func (r *registered) body(ctx context.Context, namespace string, handle func(context.Context, *Call) (any, error)) (*anyBody, error) {
+	out, err := r.serve(ctx, namespace, handle)
+	if out == nil || err != nil {
+		return nil, err
+	}
+	return &anyBody{Body: reflect.ValueOf(out).Elem().FieldByName("Body").Interface()}, nil
 }
 
 // anyBody is an answer that is only a body, whose type the document has from elsewhere.
@@ -299,16 +327,21 @@ func RegisterFull[I, O any, PI interface {
 	*I
 	Namespaced
 }](a *API, op Op, handle func(ctx context.Context, c *Call, in PI) (*O, error)) {
-	r := a.registered(&op, reflect.TypeFor[I]())
-	o := a.operation(&op)
-	a.also(&o, op.Also, reflect.TypeFor[O]())
-	huma.Register(a.huma, o, func(ctx context.Context, in *I) (*O, error) {
+	r, o := a.beginFull(&op, reflect.TypeFor[I](), reflect.TypeFor[O]())
+	huma.Register(a.huma, *o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := r.serve(ctx, PI(in).namespace(), func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, PI(in)) })
 		if out == nil || err != nil {
 			return nil, err
 		}
 		return out.(*O), nil //nolint:errcheck // that of handle
 	})
+}
+
+// beginFull is begin for those.
+func (a *API) beginFull(op *Op, in, output reflect.Type) (*registered, *huma.Operation) {
+	r, o := a.registered(op, in), a.operation(op)
+	a.also(&o, op.Also, output)
+	return r, &o
 }
 
 // registered is an operation that was registered.
@@ -394,9 +427,11 @@ func (a *API) operation(op *Op) huma.Operation {
 	}
 	o.Responses = map[string]*huma.Response{"default": a.refusal()}
 	o.Middlewares = huma.Middlewares{early(op.Scope, o.MaxBodyBytes)}
+	of := &a.keyed
 	if op.Public {
-		o.Middlewares = append(o.Middlewares, a.room.middleware(o.MaxBodyBytes))
+		of = &a.open
 	}
+	o.Middlewares = append(o.Middlewares, of.middleware)
 	return o
 }
 
@@ -440,17 +475,24 @@ func (a *API) refusal() *huma.Response {
 	}
 }
 
-// call checks that who makes a request may do so in a namespace.
+// call checks that who makes a request may do so in a namespace: that of the server, if none is
+// named, or the only one that the caller has. What every caller may ask is about the first one.
 func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*Call, error) {
 	p := access.Of(ctx)
-	if namespace == "" {
+	named := namespace != ""
+	if !named {
 		namespace = a.client.Namespace()
-		if len(p.Namespaces) == 1 {
+		if n := len(p.Namespaces); n == 1 || n > 1 && scope == "" && !p.Has(namespace) {
 			namespace = p.Namespaces[0]
 		}
 	}
-	if !p.Has(namespace) {
+	switch {
+	case p.Has(namespace):
+	case named || len(p.Namespaces) == 0:
 		return nil, problem.New(problem.NotFound, "there is no namespace "+namespace+" for this key")
+	default:
+		return nil, problem.New(problem.NotFound, fmt.Sprintf("there is no namespace %s for this key: name one that it has, such as ?namespace=%s",
+			namespace, url.QueryEscape(p.Namespaces[0])))
 	}
 	if p = p.In(namespace); !p.May(scope) {
 		return nil, forbidden(scope)
@@ -462,7 +504,7 @@ func (a *API) call(ctx context.Context, scope access.Scope, namespace string) (*
 	if err != nil {
 		return nil, problem.At("query/namespace", err)
 	}
-	return &Call{Client: client, Principal: p, request: keyOf(ctx)}, nil
+	return &Call{Client: client, Principal: p, api: a, request: keyOf(ctx)}, nil
 }
 
 // problem is what an error is for who has made the call. What is the server's own fault is logged.

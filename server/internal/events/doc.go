@@ -23,10 +23,8 @@ import (
 
 const tag = "events"
 
-// Config says how many streams there may be, and until when.
+// Config says how many streams there may be.
 type Config struct {
-	// Stopping is closed when the server stops; nil: never.
-	Stopping <-chan struct{}
 	// Total is how many streams there may be at once, and Each how many of one principal.
 	Total, Each int
 	Log         *slog.Logger

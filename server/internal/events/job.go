@@ -2,11 +2,9 @@ package events
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/server/access"
@@ -24,9 +22,12 @@ func registerJob(a *api.API, s *streams) {
 
 - ` + "`journal.entry`" + ` and ` + "`journal.message`" + `: as in /jobs/{id}/journal and /jobs/{id}/messages;
 - ` + "`journal.dropped`" + `: the entries from a number on are forgotten, as the job was resumed or has continued as new;
+- ` + "`journal.messages_dropped`" + `: so are messages, as it has continued as new: those that it had not received follow, under
+  new numbers;
 - ` + "`job.updated`" + `: the job as it is now: at first, and when its state, attempt, run time or progress has changed.
 
-It begins with what is there already, and ends when the job has finished (bye, with the reason finished): do not come back then.
+It begins with what is there already, or, for a reader that comes back, with what is forgotten of what it has read; if that is so all
+comes again. It ends when the job has finished (bye, with the reason finished): do not come back then.
 What people do to a job that does not run may come 5 s later.`,
 	}, media, s.watch)
 }
@@ -43,9 +44,9 @@ func (s *streams) watch(ctx context.Context, c *api.Call, in *watchIn) (api.Writ
 	if in.LastID != "" {
 		at, text = "header/Last-Event-ID", in.LastID
 	}
-	from, err := place(at, text)
+	from, err := events.ParsePlace(text)
 	if err != nil {
-		return nil, err
+		return nil, problem.Invalid(at, strconv.Quote(cut(text))+" is no place, such as 12-3")
 	}
 	ctx, cancel := context.WithTimeout(ctx, api.CallTimeout)
 	defer cancel()
@@ -53,56 +54,38 @@ func (s *streams) watch(ctx context.Context, c *api.Call, in *watchIn) (api.Writ
 		return nil, err
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, placeText(from), func(ctx context.Context) iter.Seq2[frame, error] {
+		s.serve(w, r, from.String(), func(ctx context.Context) iter.Seq2[frame, error] {
 			return watched(ctx, c, store.ID(in.ID), from)
 		})
 	}, nil
 }
 
-// place reads a place in what a job has done: the numbers of the last entry and the last message.
-func place(at, text string) (p events.Place, err error) {
-	if text == "" {
-		return p, nil
-	}
-	entry, message, _ := strings.Cut(text, "-")
-	if p.Entry, err = strconv.ParseInt(entry, 10, 64); err == nil {
-		p.Message, err = strconv.ParseInt(message, 10, 64)
-	}
-	if err != nil || p.Entry < 0 || p.Message < 0 || placeText(p) != text {
-		return events.Place{}, problem.Invalid(at, strconv.Quote(cut(text))+" is no place, such as 12-3")
-	}
-	return p, nil
-}
-
-func placeText(p events.Place) string { return fmt.Sprintf("%d-%d", p.Entry, p.Message) }
-
-// JournalDropped says which entries are forgotten.
+// JournalDropped says which entries or messages are forgotten.
 type JournalDropped struct {
 	From string `json:"from"` // the number of the first one
 }
 
 // watched yields what a job does.
-func watched(ctx context.Context, c *api.Call, job store.ID, at events.Place) iter.Seq2[frame, error] {
+func watched(ctx context.Context, c *api.Call, job store.ID, from events.Place) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
-		for d, err := range events.Watch(ctx, c.Client, job, at) {
+		for d, err := range events.Watch(ctx, c.Client, job, from) {
 			var f frame
 			switch {
 			case err != nil:
 				yield(frame{}, err)
 				return
 			case d.Entry != nil:
-				at.Entry = d.Entry.Seq
 				f = frame{event: "journal.entry", data: jobs.ViewEntry(c, d.Entry)}
 			case d.Message != nil:
-				at.Message = d.Message.Seq
 				f = frame{event: "journal.message", data: jobs.ViewMessage(c, d.Message)}
 			case d.Record != nil:
 				f = frame{event: "job.updated", data: jobs.View(c, d.Record)}
+			case d.DroppedMessages > 0:
+				f = frame{event: "journal.messages_dropped", data: JournalDropped{strconv.FormatInt(d.DroppedMessages, 10)}}
 			default:
-				at.Entry = d.Dropped - 1
 				f = frame{event: "journal.dropped", data: JournalDropped{strconv.FormatInt(d.Dropped, 10)}}
 			}
-			if f.id = placeText(at); !yield(f, nil) {
+			if f.id = d.Place.String(); !yield(f, nil) {
 				return
 			}
 		}

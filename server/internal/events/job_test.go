@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -58,6 +59,71 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// TestWatchComesBack: a reader that comes back after the job has continued as new is told that the
+// messages which it knows are forgotten, and of all that there are. With a place of two numbers, as
+// they once were, it goes on after these.
+func TestWatchComesBack(t *testing.T) {
+	t.Parallel()
+	apitest.OnBoth(t, func(s *apitest.Server) {
+		kind, on := holdfast.NewKind[int, string]("actor"), holdfast.NewSignal[string]("go")
+		err := kind.Handle(s.Client, func(run *holdfast.Run, rounds int) (string, error) {
+			for range 3 {
+				if _, err := on.Wait(run); err != nil {
+					return "", err
+				}
+			}
+			if rounds > 0 {
+				return "", kind.ContinueAsNew(rounds - 1)
+			}
+			return "done", nil
+		})
+		if err != nil {
+			s.Fatal(err)
+		}
+		job, err := kind.Enqueue(s.Context(), s.Client, 1)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for i := range 6 {
+			if _, err := on.Send(s.Context(), s.Client, job.ID, fmt.Sprint("m", i+1)); err != nil {
+				s.Fatal(err)
+			}
+		}
+		url := s.URL + "/api/v1/jobs/" + job.ID.String() + "/events"
+		r := open(s.T, url)
+		until(r, "journal.message")
+		second := until(r, "journal.message")
+		r.close()
+		if err := s.Client.Start(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		if _, err := job.Wait(s.Context()); err != nil {
+			s.Fatal(err)
+		}
+		for _, c := range []struct {
+			place string
+			want  []any
+		}{{second.id, []any{"from 1", "m4", "m5", "m6"}}, {"0-2", []any{"m6"}}} {
+			again := open(s.T, url, "Last-Event-ID", c.place)
+			if hello := again.expect("hello"); hello.id != c.place || hello.data["position"] != c.place {
+				s.Errorf("it begins with %v, and not after %s", hello, c.place)
+			}
+			var seen []any
+			for f, more := again.next(); more; f, more = again.next() {
+				switch f.event {
+				case "journal.messages_dropped":
+					seen = append(seen, fmt.Sprint("from ", f.data["from"]))
+				case "journal.message":
+					seen = append(seen, f.data["data"])
+				}
+			}
+			if !slices.Equal(seen, c.want) {
+				s.Errorf("after %s it sees %v, and not %v", c.place, seen, c.want)
+			}
+		}
+	})
+}
+
 // until is the next frame with an event.
 func until(r *reader, event string) told {
 	r.Helper()
@@ -86,7 +152,9 @@ func TestWatchIsRefused(t *testing.T) {
 	s := apitest.New(t)
 	id := s.Enqueue(map[string]any{"kind": "mail", "args": map[string]any{"to": "ann"}})
 	path := "/jobs/" + id + "/events"
-	for _, after := range []string{"x", "1", "1-", "-1-1", "1--1", "01-1", "1-1-1", "99999999999999999999-1"} {
+	for _, after := range []string{
+		"x", "1", "1-", "-1-1", "1--1", "01-1", "1-1-1", "1-1-0-0", "1-1-01-1", "1-1-1-1-1", "99999999999999999999-1",
+	} {
 		if at := s.Refused(http.StatusUnprocessableEntity, "invalid", http.MethodGet, path+"?after="+after, nil); at != "query/after" {
 			t.Errorf("%s is refused because of %s", after, at)
 		}

@@ -32,7 +32,7 @@ type reader struct {
 // open opens a stream. It ends with the test.
 func open(t *testing.T, url string, header ...string) *reader {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/server/access"
+	"github.com/holdfastdev/holdfast/server/internal/api"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,6 +21,7 @@ import (
 type streams struct {
 	Config
 
+	api       *api.API
 	readers   readers
 	encodings encodings
 }
@@ -111,7 +113,7 @@ func (s *streams) run(ctx context.Context, to *wire, position string, from sourc
 			err = to.pulse()
 		case <-end.C:
 			return s.bye(ctx, to, errExpired)
-		case <-s.Stopping:
+		case <-s.api.Stopping():
 			return s.bye(ctx, to, store.ErrClosed)
 		case <-ctx.Done():
 			err = ctx.Err()

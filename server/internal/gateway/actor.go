@@ -15,7 +15,7 @@ import (
 // actors are the places of actors among the parameters of the methods that have them as texts of
 // their own, but for Describe, which nodes call for none.
 var actors = map[string]int{
-	"SaveSchedule": 2, "DeleteSchedule": 3, "SaveLimit": 2, "DeleteLimit": 3, "Drain": 3, "DeleteRetention": 1, "SetFeed": 1,
+	"SaveSchedule": 2, "DeleteSchedule": 3, "SaveLimit": 2, "DeleteLimit": 3, "Drain": 3, "SetFeed": 1,
 }
 
 // unnamed are the methods that jobs and nodes call as well, and then in the name of none.

@@ -20,7 +20,7 @@
 //
 // # Imports
 //
-// Of ours, internal/gcra, server/access and server/internal/problem.
+// Of ours, internal/gcra, internal/logs, server/access and server/internal/problem.
 package guard
 
 import (
@@ -40,6 +40,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
@@ -86,6 +87,7 @@ type guard struct {
 	next  http.Handler
 	cross *http.CrossOriginProtection
 	rates rates
+	said  logs.Seldom // anybody can make requests with a credential that must be looked up
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -99,10 +101,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p, isAnybody, err := g.who(r)
 	if errors.Is(err, access.ErrUnauthenticated) {
-		err = problem.New(problem.Unauthenticated, err.Error()+"; send one as \"Authorization: Bearer …\"")
+		text := err.Error()
+		if r.Header.Get("Authorization") == "" {
+			text += "; send one as \"Authorization: Bearer …\""
+		}
+		err = problem.New(problem.Unauthenticated, text)
 	}
 	if err != nil {
-		if problem.Of(err).Code == problem.Unavailable { // which says nothing of where that is
+		if problem.Of(err).Code == problem.Unavailable && g.said.IsNew(err.Error()) { // the answer says nothing of where that is
 			g.Log.WarnContext(r.Context(), "caller cannot be looked up", "request", id, "error", err.Error())
 		}
 		Refuse(w, r, err)
@@ -233,9 +239,15 @@ func (g *guard) check(r *http.Request) error {
 	if err := g.cross.Check(r); err != nil {
 		return problem.New(problem.CrossOrigin, "only pages of this server may change something; start it with --origin to let others")
 	}
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
 		return problem.New(problem.MediaType, "send the header Content-Type: application/json, even without a body")
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return problem.New(problem.MediaType, "JSON is UTF-8, and no other charset is read")
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return problem.New(problem.MediaType, "a body is read as it is; send it without a Content-Encoding")
 	}
 	return nil
 }

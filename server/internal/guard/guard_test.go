@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/guard"
+	"github.com/holdfastdev/holdfast/server/internal/problem"
 )
 
 // around is a guard before a handler, and whether the handler was reached.
@@ -105,6 +107,9 @@ func TestCrossSite(t *testing.T) {
 	}{
 		{"a program", "POST", []string{kind, plain}, 200, ""},
 		{"a program with a charset", "POST", []string{kind, "application/json; charset=utf-8"}, 200, ""},
+		{"another charset", "POST", []string{kind, "application/json; charset=utf-16"}, 415, "unsupported_media_type"},
+		{"a packed body", "POST", []string{kind, plain, "Content-Encoding", "gzip"}, 415, "unsupported_media_type"},
+		{"a body that is not packed", "POST", []string{kind, plain, "Content-Encoding", "identity"}, 200, ""},
 		{"a page of the server", "POST", []string{kind, plain, "Origin", "http://localhost", "Sec-Fetch-Site", "same-origin"}, 200, ""},
 		{"a form", "POST", []string{kind, "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"},
 		{"a form with JSON as text", "POST", []string{kind, "text/plain"}, 415, "unsupported_media_type"},
@@ -163,6 +168,27 @@ func TestTokens(t *testing.T) {
 	}}
 	if got, _ := ask(around(t, broken, fine), request(http.MethodGet, "localhost")); got != 500 {
 		t.Errorf("whoever cannot be looked up is answered %d", got)
+	}
+}
+
+// TestLookUpsThatFail: the log says so once a minute, however many requests there are: anybody can
+// make them.
+func TestLookUpsThatFail(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	h := around(t, guard.Config{
+		Log: slog.New(slog.NewTextHandler(&said, nil)),
+		Authenticate: func(*http.Request) (access.Principal, error) {
+			return access.Principal{}, problem.New(problem.Unavailable, "it is away")
+		},
+	}, fine)
+	for range 20 {
+		if got, _ := ask(h, request(http.MethodGet, "localhost")); got != 503 {
+			t.Errorf("it is answered %d", got)
+		}
+	}
+	if n := strings.Count(said.String(), "it is away"); n != 1 {
+		t.Errorf("it is told %d times: %s", n, said.String())
 	}
 }
 

@@ -102,6 +102,7 @@ func TestEnqueueRefusals(t *testing.T) {
 		{`{"kind":"a","queue":"a\u0000b"}`, "/queue"},
 		{`{"kind":"` + strings.Repeat("k", 201) + `"}`, "/kind"},
 		{`{"kind":"a","id":"0198c0de-7b1c-4d3a-9f00-0123456789ab"}`, "/id"},
+		{`{"kind":"a","id":"00000000-0000-0000-0000-000000000000"}`, "/id"}, // which would be taken for none
 		{`{"kind":"a","args":{"a":"\u0000"}}`, "/args"},
 		{`{"kind":"a","metadata":{"a":"` + strings.Repeat("x", 70_000) + `"}}`, "/metadata"},
 		{`{"kind":"a","deadline":"2001-01-01T00:00:00Z"}`, "/deadline"},

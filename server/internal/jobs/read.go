@@ -298,7 +298,7 @@ func result(ctx context.Context, c *api.Call, in *resultIn) (*resultOut, error) 
 		return nil, err
 	}
 	if !record.State.Finished() && wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, wait)
+		waiting, cancel := c.Waiting(ctx, 0, wait)
 		err = c.Client.Wait(waiting, in.id())
 		cancel()
 		if err != nil && waiting.Err() == nil {

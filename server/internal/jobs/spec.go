@@ -21,7 +21,7 @@ import (
 type NewJob struct {
 	Kind        string                     `json:"kind" minLength:"1" doc:"What is to be done" example:"mail"`
 	Args        api.Payload                `json:"args,omitempty" doc:"JSON of your own; {} if it is left out"`
-	ID          api.ID                     `json:"id,omitzero" doc:"A UUIDv7; enqueueing the same id again does nothing"`
+	ID          *api.ID                    `json:"id,omitempty" doc:"A UUIDv7; enqueueing the same id again does nothing"`
 	Queue       string                     `json:"queue,omitempty" doc:"default if it is left out"`
 	Priority    int                        `json:"priority,omitempty" minimum:"1" maximum:"4" doc:"1 is the most urgent"`
 	RunAt       time.Time                  `json:"run_at,omitzero" doc:"It runs then; at once if it is left out"`
@@ -106,7 +106,10 @@ func (a *adder) addIf(given bool, option func() holdfast.EnqueueOption) {
 
 func (s *NewJob) options(at string, deep int) ([]holdfast.EnqueueOption, error) {
 	var a adder
-	a.addIf(s.ID != api.ID{}, func() holdfast.EnqueueOption { return holdfast.JobID(store.ID(s.ID)) })
+	if s.ID != nil && *s.ID == (api.ID{}) { // which the option takes for none
+		return nil, problem.Invalid(at+"/id", "it is not an id that a job can have; make a UUIDv7")
+	}
+	a.addIf(s.ID != nil, func() holdfast.EnqueueOption { return holdfast.JobID(store.ID(*s.ID)) })
 	a.addIf(s.Queue != "", func() holdfast.EnqueueOption { return holdfast.Queue(s.Queue) })
 	a.addIf(s.Priority != 0, func() holdfast.EnqueueOption { return holdfast.Priority(s.Priority) })
 	a.addIf(!s.RunAt.IsZero(), func() holdfast.EnqueueOption { return holdfast.RunAt(s.RunAt) })

@@ -154,7 +154,7 @@ func callUpdate(ctx context.Context, c *api.Call, in *messageUpdateIn) (*message
 		key = holdfast.NewID().String()
 	}
 	// It is sent at least, however short the wait is.
-	waiting, cancel := context.WithTimeout(ctx, max(wait, 100*time.Millisecond))
+	waiting, cancel := c.Waiting(ctx, 100*time.Millisecond, wait)
 	defer cancel()
 	answer, err := c.Client.CallUpdate(waiting, store.ID(in.ID), in.Name, payload, holdfast.DedupKey(key))
 	out := &messageUpdateOut{Status: http.StatusOK, Body: MessageAnswer{
@@ -214,10 +214,12 @@ func published(ctx context.Context, c *api.Call, in *messagePublishedIn) (*api.B
 		}
 		return &api.Body[MessageItem]{Body: viewItem(c, &item)}, problem.At("path/key", err)
 	}
-	waiting, cancel := context.WithTimeout(ctx, wait)
+	waiting, cancel := c.Waiting(ctx, 0, wait)
 	defer cancel()
 	item, err := c.Client.WaitPublished(waiting, store.ID(in.ID), in.Key, int64(in.After))
 	switch {
+	case err != nil && c.IsStopping():
+		return nil, problem.New(problem.Stopping, "the server is stopping; ask another one").In(time.Second)
 	case errors.Is(err, store.ErrNotFound), err != nil && waiting.Err() != nil && ctx.Err() == nil:
 		return nil, nothing
 	case err != nil:

@@ -3,10 +3,12 @@ package messages_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/server"
@@ -211,6 +213,51 @@ func TestTokensNeedTheirScope(t *testing.T) {
 	for _, path := range []string{"", "/journal", "/messages", "/why", "/published/token", "/logs"} {
 		if a := s.OK(http.StatusOK, get, "/jobs/"+id+path, nil); strings.Contains(a.Text, hfc) {
 			t.Errorf("a viewer sees the token in %s: %s", path, a.Text)
+		}
+	}
+}
+
+// TestStopping: calls that wait are answered when the server stops: what may be asked again with
+// 202, and that there is no value yet is not told of a server that had no time to wait for it.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	id := s.Enqueue(map[string]any{"kind": "nobody"})
+	stopping := make(chan struct{})
+	stops := s.Again(stopping)
+	answers := make(chan int, 3)
+	for _, call := range [][2]string{
+		{get, "/jobs/" + id + "/result?wait=1m"}, {post, "/jobs/" + id + "/updates/pay?wait=1m"}, {get, "/jobs/" + id + "/published/x?wait=1m"},
+	} {
+		go func() { answers <- stops.Do(call[0], call[1], nil).Status }()
+	}
+	time.Sleep(200 * time.Millisecond) //nolint:forbidigo // the calls are to wait by then
+	if n := len(answers); n != 0 {
+		t.Fatalf("%d calls do not wait", n)
+	}
+	close(stopping)
+	got := map[int]int{}
+	for range 3 {
+		select {
+		case status := <-answers:
+			got[status]++
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("on a server that stops calls wait; answered were %v", got)
+		}
+	}
+	if got[202] != 2 || got[503] != 1 {
+		t.Errorf("answered are %v", got)
+	}
+	// An update is sent all the same: who repeats it gets the answer to what was sent first.
+	start(s)
+	path := "/jobs/" + s.Enqueue(map[string]any{"kind": "order"}) + "/updates/add%20line?wait=1m"
+	for i := range 20 {
+		body := func(payload int) string { return fmt.Sprintf(`{"payload":%d,"dedup_key":"late-%d"}`, payload, i) }
+		if a := stops.Do(post, path, body(41)); a.Status != 200 && a.Status != 202 {
+			t.Errorf("an update to a server that stops: %s", a.Text)
+		}
+		if again := s.OK(200, post, path, body(1)); again.JSON["answer"] != 42.0 {
+			t.Errorf("an update to a server that stops was not sent: %s", again.Text)
 		}
 	}
 }

@@ -53,6 +53,7 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 	if err != nil {
 		return nil, err
 	}
+	caller := access.Of(ctx) // in all namespaces: the call is about one
 	var items []views.Namespace
 	for {
 		all, err := namespace.List(ctx, c.Client, after, in.Limit+1)
@@ -60,7 +61,7 @@ func list(ctx context.Context, c *api.Call, in *listIn) (*api.Body[api.Page[view
 			return nil, err
 		}
 		for i := range all {
-			if after = all[i].Name; c.Principal.Has(after) {
+			if after = all[i].Name; caller.Has(after) {
 				items = append(items, views.NewNamespace(&all[i]))
 			}
 		}

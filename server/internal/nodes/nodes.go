@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
@@ -44,9 +46,14 @@ Nodes of old programs do not say their namespace: only keys that have all namesp
 	} {
 		api.Register(a, api.Op{
 			ID: "node-" + ask.id, Method: http.MethodPost, Path: "/nodes/{node}/" + ask.id, Tag: tag, Scope: access.NodesWrite,
-			Summary: ask.summary, About: ask.about + " The node hears of it with its next heartbeat.",
+			Summary: ask.summary, About: strings.TrimSpace(ask.about + " The node hears of it with its next heartbeat. " +
+				"A node without kinds, which is of a server or does maintenance, takes a key of all namespaces."),
 		}, func(ctx context.Context, c *api.Call, in *ofNode) (*api.Body[NodeAsked], error) {
-			if _, err := in.find(ctx, c); err != nil {
+			n, err := in.find(ctx, c)
+			if err == nil {
+				err = mayAsk(c, n)
+			}
+			if err != nil {
 				return nil, err
 			}
 			if err := ask.do(c.Client, ctx, in.number()); err != nil {
@@ -65,7 +72,7 @@ func seen(c *api.Call, all []store.Node, namespace string) []store.Node {
 		}
 		return c.Principal.Namespaces != nil && !c.Principal.Has(n.Info.Namespace)
 	})
-	slices.SortFunc(nodes, func(a, b store.Node) int { return cmp.Compare(a.ID, b.ID) })
+	sort.Slice(nodes, func(a, b int) bool { return nodes[a].ID < nodes[b].ID })
 	return nodes
 }
 
@@ -142,6 +149,17 @@ func get(ctx context.Context, c *api.Call, in *ofNode) (*api.Body[views.Node], e
 		return nil, err
 	}
 	return &api.Body[views.Node]{Body: views.NewNode(n, c.Now())}, nil
+}
+
+// mayAsk is why a call may not ask a node for something, which it may see: a node that runs no kind
+// but Holdfast's own is of a server, or does maintenance, for all namespaces.
+func mayAsk(c *api.Call, n *store.Node) error {
+	others := func(kind string) bool { return !store.IsOwnKind(kind) }
+	if c.Principal.Namespaces == nil || slices.ContainsFunc(n.Info.Kinds, others) {
+		return nil
+	}
+	return problem.New(problem.Forbidden, fmt.Sprintf("node %d runs no kind of jobs: it is of a server, or does maintenance, for all namespaces; "+
+		"to ask it for something takes the scope %s in all", n.ID, access.NodesWrite))
 }
 
 // NodeAsked is a node that was asked for something.

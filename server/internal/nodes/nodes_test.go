@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/maintain"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
@@ -90,6 +91,29 @@ func TestNodesOfTheWholeDatabase(t *testing.T) {
 			s.Errorf("a node that lives is dead: %s", a.Text)
 		}
 	})
+}
+
+// TestNodesOfServers: a node that serves all namespaces, as it runs no kind, does what a key of all
+// asks for, and not what one of its namespace does.
+func TestNodesOfServers(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, maintain.Only())
+	if err := s.Client.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := s.OK(http.StatusOK, http.MethodGet, "/nodes", nil)
+	path := "/nodes/" + a.Items()[0]["id"].(string)
+	s.As(access.Principal{Name: "bounded", Namespaces: []string{"default"}, Scopes: access.Scopes})
+	for _, verb := range []string{"quiet", "resume", "drain"} {
+		s.Refused(http.StatusForbidden, "forbidden", http.MethodPost, path+"/"+verb, nil)
+	}
+	if a := s.OK(http.StatusOK, http.MethodGet, path, nil); a.JSON["mode"] != "running" {
+		t.Errorf("refused, it is %v", a.JSON["mode"])
+	}
+	s.As(access.Principal{Name: "all", Scopes: access.Scopes})
+	for _, verb := range []string{"quiet", "resume", "drain"} {
+		s.OK(http.StatusOK, http.MethodPost, path+"/"+verb, nil)
+	}
 }
 
 // TestNodesRefused: nodes of other namespaces are not there, and changes need their scope.

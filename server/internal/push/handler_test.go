@@ -3,6 +3,7 @@ package push_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,5 +227,38 @@ func TestChanges(t *testing.T) {
 				break
 			}
 		}
+	})
+}
+
+// TestDrained: a node that was drained leaves, and another one goes on.
+func TestDrained(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, source store.Source) {
+		s := serve(t, source, loopback)
+		s.endpoint("mail", to(receive(t, says(200, "1")).URL))
+		s.wantResult(s.enqueue("mail", "1"), "1")
+		pushing := func() (living []int64) {
+			nodes, err := s.client.Nodes(t.Context())
+			if err != nil {
+				s.Fatal(err)
+			}
+			for i := range nodes {
+				if nodes[i].Info.Name == "push" && nodes[i].DeadAt.IsZero() {
+					living = append(living, nodes[i].ID)
+				}
+			}
+			return living
+		}
+		first := pushing()
+		if len(first) != 1 {
+			s.Fatalf("the nodes %v push", first)
+		}
+		if err := s.client.DrainNode(t.Context(), first[0]); err != nil {
+			s.Fatal(err)
+		}
+		for slices.Contains(pushing(), first[0]) {
+			s.wantResult(s.enqueue("mail", "2"), "1")
+		}
+		s.wantResult(s.enqueue("mail", "3"), "1")
 	})
 }

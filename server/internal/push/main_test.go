@@ -178,7 +178,7 @@ func (s *server) enqueue(kind, args string, opts ...holdfast.EnqueueOption) *hol
 
 // within bounds how long a test waits: long, since machines that test have much to do.
 func (s *server) within() context.Context {
-	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Minute)
 	s.Cleanup(cancel)
 	return ctx
 }

@@ -48,8 +48,12 @@ type node struct {
 	leave    context.CancelFunc
 }
 
-// fits reports whether the node can work what is set: else another one is to be started.
+// fits reports whether the node can work what is set, and was not drained: else another one is to
+// be started.
 func (n *node) fits(s *settings) bool {
+	if h := n.client.Health(); h.Node == 0 || h.Mode == store.NodeDrains {
+		return false
+	}
 	if n.kinds == nil {
 		return len(s.webhooks) <= n.webhooks
 	}

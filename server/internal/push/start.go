@@ -53,18 +53,19 @@ type starter struct {
 func (p *starter) start(ctx context.Context, of part, s *settings) (*node, error) {
 	n := &node{http: p.http, base: p.base}
 	n.leaving, n.leave = context.WithCancel(context.WithoutCancel(ctx))
-	slots := p.slots
+	slots, name := p.slots, "push"
 	switch of.purpose {
 	case store.EndpointPush:
 		n.kinds = slices.Sorted(maps.Keys(s.pushes))
 	case store.EndpointWebhook:
+		name = "webhooks"
 		n.webhooks = len(s.webhooks) + spare
 		slots = deliveries(n.webhooks, slots) + n.webhooks
 	}
 	n.now.Store(s)
 	p.started++
 	client, err := holdfast.Open(ctx, sourceOf(p.client, fmt.Sprintf("push %d", p.started)), slices.Concat(p.options, []holdfast.Option{
-		holdfast.WithLogger(p.log), holdfast.WithNamespace(of.namespace), holdfast.WithActor(actor), holdfast.WithNodeName("push"),
+		holdfast.WithLogger(p.log), holdfast.WithNamespace(of.namespace), holdfast.WithActor(actor), holdfast.WithNodeName(name),
 		holdfast.WithSlots(slots), holdfast.WithStopTimeout(longest), holdfast.WithMaxPayload(maxPayload),
 	})...)
 	if err != nil {

@@ -122,8 +122,16 @@ func set(ctx context.Context, c *api.Call, in *queueSetIn) (*api.Tagged[views.Se
 	if err := in.Matches(versionOf(&q)); err != nil {
 		return nil, err
 	}
-	now, err := c.Client.SetQueue(ctx, in.Queue, is, unset)
+	var now store.QueueAttempts
+	if in.Any() {
+		now, err = c.Client.SetQueue(ctx, in.Queue, is, unset)
+	} else {
+		now, err = c.Client.SetQueueFrom(ctx, in.Queue, q.Attempts, is, unset)
+	}
 	if err != nil {
+		if _, changed := errors.AsType[*store.ChangedError](err); changed {
+			return nil, api.Changed()
+		}
 		if errors.Is(err, store.ErrNotFound) { // the class is not there
 			return nil, problem.Invalid("/retention", problem.Of(err).Detail)
 		}

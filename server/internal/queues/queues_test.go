@@ -2,6 +2,7 @@ package queues_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -94,6 +95,30 @@ func TestSet(t *testing.T) {
 		} {
 			if got := s.Refused(422, "invalid", patch, "/queues/mail", body, "If-Match", "*"); got != pointer {
 				s.Errorf("%s: it points to %q", body, got)
+			}
+		}
+	})
+}
+
+// TestSetAtOnce: of those who change the same version at once, one does.
+func TestSetAtOnce(t *testing.T) {
+	t.Parallel()
+	apitest.OnBoth(t, func(s *apitest.Server) {
+		for round := range 10 {
+			read := s.OK(200, patch, "/queues/mail", fmt.Sprintf(`{"max_attempts":%d}`, 100+round), "If-Match", "*").Header.Get("ETag")
+			const n = 4
+			statuses := make(chan int, n)
+			for i := range n {
+				go func() {
+					statuses <- s.Do(patch, "/queues/mail", fmt.Sprintf(`{"max_attempts":%d}`, i+1), "If-Match", read).Status
+				}()
+			}
+			got := map[int]int{}
+			for range n {
+				got[<-statuses]++
+			}
+			if got[200] != 1 || got[412] != n-1 {
+				s.Fatalf("round %d: %v", round, got)
 			}
 		}
 	})

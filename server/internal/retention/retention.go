@@ -77,23 +77,31 @@ func tagged(class *store.RetentionClass) *api.Tagged[views.Retention] {
 	return &api.Tagged[views.Retention]{ETag: api.ETag(v), Body: v}
 }
 
-// matches refuses a change of another version than the one that is there. A class that is not there
-// has none: it is made with *.
-func matches(ctx context.Context, c *api.Call, in *OfClass, m *api.IfMatch) error {
+// asRead is when the class that a change is to find was changed; zero: it may find any, or none.
+// One of another version is refused. A class that is not there has none: it is made with *.
+func asRead(ctx context.Context, c *api.Call, in *OfClass, m *api.IfMatch) (at time.Time, err error) {
 	if err := c.NeedsAll("a class of retention"); err != nil {
-		return err
+		return at, err
 	}
-	if err := m.Given(); err != nil {
-		return err
+	if err := m.Given(); err != nil || m.Any() {
+		return at, err
 	}
 	class, err := retention.Get(ctx, c.Client, in.Class)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return m.Matches("")
+		return at, m.Matches("")
 	case err != nil:
-		return problem.At("path/class", err)
+		return at, problem.At("path/class", err)
 	}
-	return m.Matches(tagged(&class).ETag)
+	return class.SetAt, m.Matches(tagged(&class).ETag)
+}
+
+// refused is the problem of a change that failed.
+func refused(err error) error {
+	if _, changed := errors.AsType[*store.ChangedError](err); changed {
+		return api.Changed()
+	}
+	return problem.At("path/class", err)
 }
 
 type setIn struct {
@@ -123,12 +131,14 @@ func set(ctx context.Context, c *api.Call, in *setIn) (*api.Tagged[views.Retenti
 	if class.Completed == 0 && class.Failed == 0 && class.Cancelled == 0 {
 		return nil, problem.Invalid("", "say for how long the class keeps jobs: completed, failed or cancelled")
 	}
-	if err := matches(ctx, c, &in.OfClass, &in.IfMatch); err != nil {
+	at, err := asRead(ctx, c, &in.OfClass, &in.IfMatch)
+	if err != nil {
 		return nil, err
 	}
+	class.SetAt = at
 	is, err := retention.Set(ctx, c.Client, class)
 	if err != nil {
-		return nil, problem.At("path/class", err)
+		return nil, refused(err)
 	}
 	return tagged(&is), nil
 }
@@ -154,10 +164,11 @@ type removeIn struct {
 }
 
 func remove(ctx context.Context, c *api.Call, in *removeIn) (*struct{}, error) {
-	if err := matches(ctx, c, &in.OfClass, &in.IfMatch); err != nil {
+	at, err := asRead(ctx, c, &in.OfClass, &in.IfMatch)
+	if err != nil {
 		return nil, err
 	}
-	return nil, problem.At("path/class", retention.Delete(ctx, c.Client, in.Class))
+	return nil, refused(retention.DeleteFrom(ctx, c.Client, store.RetentionClass{Name: in.Class, SetAt: at}))
 }
 
 type removedIn struct {

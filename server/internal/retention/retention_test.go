@@ -1,6 +1,7 @@
 package retention_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -43,6 +44,35 @@ func TestRetention(t *testing.T) {
 		s.Refused(http.StatusPreconditionFailed, "changed", http.MethodPut, path, `{"cancelled":"3h"}`, "If-Match", tag)
 		if a := s.OK(http.StatusOK, http.MethodGet, "/retention/removed?queue=mails", nil); len(a.Items()) != 0 {
 			s.Errorf("removed are %s", a.Text)
+		}
+	})
+}
+
+// TestSetAtOnce: of those who change the same version at once, one does.
+func TestSetAtOnce(t *testing.T) {
+	t.Parallel()
+	apitest.OnBoth(t, func(s *apitest.Server) {
+		const path, n = "/retention/classes/short", 4
+		for round := range 10 {
+			body := fmt.Sprintf(`{"completed":"%dh"}`, 100+round)
+			read := s.OK(http.StatusOK, http.MethodPut, path, body, "If-Match", "*").Header.Get("ETag")
+			statuses := make(chan int, n)
+			for i := range n {
+				go func() {
+					if i == 0 {
+						statuses <- s.Do(http.MethodDelete, path, nil, "If-Match", read).Status
+						return
+					}
+					statuses <- s.Do(http.MethodPut, path, fmt.Sprintf(`{"completed":"%dh"}`, i), "If-Match", read).Status
+				}()
+			}
+			got := map[int]int{}
+			for range n {
+				got[<-statuses]++
+			}
+			if got[200]+got[204] != 1 || got[412] != n-1 {
+				s.Fatalf("round %d: %v", round, got)
+			}
 		}
 	})
 }

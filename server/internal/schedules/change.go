@@ -106,8 +106,11 @@ func update(ctx context.Context, c *api.Call, in *scheduleUpdateIn) (*api.Tagged
 	if err := in.Matches(versionOf(&s)); err != nil {
 		return nil, err
 	}
+	// The schedule may have been changed since it was read here: what changes it looks again with
+	// each try.
+	still := schedule.Check(func(s *store.Schedule) error { return in.Matches(versionOf(s)) })
 	if b.Reset {
-		s, err = schedule.Reset(ctx, c.Client, in.Schedule)
+		s, err = schedule.Reset(ctx, c.Client, in.Schedule, still)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +120,6 @@ func update(ctx context.Context, c *api.Call, in *scheduleUpdateIn) (*api.Tagged
 	if err != nil {
 		return nil, err
 	}
-	// The schedule may have been changed since it was read here: Update looks again with each try.
-	still := schedule.Check(func(s *store.Schedule) error { return in.Matches(versionOf(s)) })
 	s, err = schedule.Update(ctx, c.Client, in.Schedule, append([]schedule.Option{still}, opts...)...)
 	if err != nil {
 		return nil, problem.At("", err)

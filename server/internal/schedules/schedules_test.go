@@ -3,7 +3,10 @@ package schedules_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 )
@@ -18,6 +21,32 @@ const (
 )
 
 const nightly = `{"name":"nightly","cron":"30 2 * * *","tz":"Europe/Berlin","overlap":"allow","job":{"kind":"report","args":{"to":"ada"},"queue":"slow"}}`
+
+// TestResetAtOnce: of those who reset the same version at once, one does.
+func TestResetAtOnce(t *testing.T) {
+	t.Parallel()
+	apitest.OnBoth(t, func(s *apitest.Server) {
+		task := holdfast.NewTask[int]("report")
+		if _, err := schedule.Sync(s.Context(), s.Client, schedule.New("declared", schedule.Every(time.Hour), task.Item(1))); err != nil {
+			s.Fatal(err)
+		}
+		for round := range 10 {
+			read := s.OK(200, patch, "/schedules/declared", `{"jitter":"30s"}`, "If-Match", "*").Header.Get("ETag")
+			const n = 4
+			statuses := make(chan int, n)
+			for range n {
+				go func() { statuses <- s.Do(patch, "/schedules/declared", `{"reset":true}`, "If-Match", read).Status }()
+			}
+			got := map[int]int{}
+			for range n {
+				got[<-statuses]++
+			}
+			if got[200] != 1 || got[412] != n-1 {
+				s.Fatalf("round %d: %v", round, got)
+			}
+		}
+	})
+}
 
 // TestSchedules: a schedule is made, shown, changed, paused, triggered, backfilled and deleted.
 func TestSchedules(t *testing.T) {

@@ -38,12 +38,10 @@ type Caller struct {
 	Store      string         `json:"store" doc:"The kind of the database" example:"sqlite"`
 }
 
-type whoamiIn struct{ api.In }
-
-func (config Config) whoami(_ context.Context, c *api.Call, _ *whoamiIn) (*api.Body[Caller], error) {
-	p := c.Principal
+func (config Config) whoami(ctx context.Context, c *api.Call, _ *api.In) (*api.Body[Caller], error) {
+	p := c.Principal // which has no other namespace if it may do more in this one
 	return &api.Body[Caller]{Body: Caller{
-		Name: p.Name, Namespace: c.Client.Namespace(), Namespaces: p.Namespaces, Scopes: append([]access.Scope{}, p.Scopes...),
+		Name: p.Name, Namespace: c.Client.Namespace(), Namespaces: access.Of(ctx).Namespaces, Scopes: append([]access.Scope{}, p.Scopes...),
 		ReadOnly: config.ReadOnly, Store: c.Client.StoreName(),
 	}}, nil
 }

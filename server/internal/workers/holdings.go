@@ -40,6 +40,7 @@ func (h *holdings) ask(listed map[store.Lease]string) store.HeldParams {
 	for l := range listed {
 		claims = append(claims, l.Claim)
 	}
+	claims = slices.DeleteFunc(claims, func(c int64) bool { return c >= h.from }) // new ones are asked about as it is
 	slices.Sort(claims)
 	return store.HeldParams{Claims: slices.Compact(claims), From: h.from, To: math.MaxInt64}
 }

@@ -22,7 +22,11 @@ func TestHoldingsAskForWhatALatePollClaims(t *testing.T) {
 		beat := func() { time.Sleep(2 * time.Second) } //nolint:forbidigo // the time is virtual
 		known := func(l store.Lease) bool { return l == repeated[0] }
 		for began := time.Now(); time.Since(began) < maxWait+api.CallTimeout+claimTimeout; beat() {
-			if asked := h.ask(map[store.Lease]string{repeated[0]: "its token"}); asked.From > first {
+			asked := h.ask(map[store.Lease]string{repeated[0]: "its token"})
+			if slices.ContainsFunc(asked.Claims, func(c int64) bool { return c >= asked.From }) {
+				t.Fatalf("of claims from %d on, which it asks for, it names %v", asked.From, asked.Claims)
+			}
+			if asked.From > first {
 				t.Fatalf("after %v claims from %d on are asked for, and the poll may claim %d", time.Since(began), asked.From, first)
 			}
 			h.see(repeated, known, time.Second)

@@ -562,7 +562,7 @@ func TestLargeJobs(t *testing.T) {
 		}
 		var got []job
 		for len(got) < 30 {
-			jobs := w.poll(30-len(got), "10s")
+			jobs := w.poll(30-len(got), "1m")
 			if len(jobs) == 0 || len(jobs) > 17 {
 				s.Fatalf("a poll got %d jobs", len(jobs))
 			}

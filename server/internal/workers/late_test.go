@@ -65,7 +65,11 @@ func lateClaim(t *testing.T, db *slowly) {
 	w := register(s, three)
 	db.left.Store(2)
 	s.OK(201, post, "/jobs", job{"kind": "mail"})
-	if jobs := w.poll(1, "9s"); len(jobs) != 1 || db.left.Load() >= 0 {
+	var jobs []job
+	for polls := 0; len(jobs) == 0 && polls < 10; polls++ { // on a busy machine all claims of one may be late
+		jobs = w.poll(1, "9s")
+	}
+	if len(jobs) != 1 || db.left.Load() >= 0 {
 		t.Errorf("after late claims, of which %d are left, the poll gets %v", db.left.Load(), jobs)
 	}
 }

@@ -241,7 +241,7 @@ func parse(t *testing.T, id string) (parsed holdfast.ID) {
 // until waits until something is so that a node brings about.
 func until(s *apitest.Server, is func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // the node has a time of its own
+	for deadline := time.Now().Add(5 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // the node has a time of its own
 		if time.Now().After(deadline) {
 			s.Fatal("it does not come to that")
 		}

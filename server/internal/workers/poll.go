@@ -69,7 +69,7 @@ func (s *service) poll(ctx context.Context, c *api.Call, in *pollIn) (*api.Body[
 	switch {
 	case err != nil:
 		return nil, err
-	case s.isStopping():
+	case c.IsStopping():
 		return nil, problem.New(problem.Stopping, "the server is stopping, and claims no more; send the poll to another one").In(time.Second)
 	case in.Body.Want > w.Slots:
 		return nil, problem.Invalid("/want", "it is more than the slots that the worker has registered with")
@@ -227,7 +227,7 @@ func (p *poll) wait(ctx context.Context, wait time.Duration) ([]store.Claimed, e
 			}
 		}
 		left := time.Until(deadline)
-		if left <= 0 || p.isStopping() || p.next >= p.end {
+		if left <= 0 || p.api.IsStopping() || p.next >= p.end {
 			return nil, nil
 		}
 		timer.Reset(p.pause(left, due))
@@ -278,7 +278,7 @@ func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due 
 	select {
 	case <-ctx.Done():
 		r.over = true // who has asked has gone, or has asked again
-	case <-p.Stopping:
+	case <-p.api.Stopping():
 		r.over = true
 	case <-w.woken:
 		r.look = true
@@ -302,7 +302,7 @@ func (p *poll) rest(ctx context.Context, w *waiter, timer <-chan time.Time, due 
 
 // mayClaim reports whether the poll may claim now.
 func (p *poll) mayClaim(ctx context.Context) bool {
-	return p.session.mode == store.NodeRuns && p.want > 0 && p.next < p.end && !p.isStopping() && ctx.Err() == nil
+	return p.session.mode == store.NodeRuns && p.want > 0 && p.next < p.end && !p.api.IsStopping() && ctx.Err() == nil
 }
 
 // pause is how long the poll waits for a wake-up before it looks whether there is something to do.
@@ -312,15 +312,6 @@ func (p *poll) pause(left time.Duration, due time.Time) time.Duration {
 		pause = min(pause, time.Until(due))
 	}
 	return max(pause, time.Millisecond)
-}
-
-func (s *service) isStopping() bool {
-	select {
-	case <-s.Stopping:
-		return true
-	default:
-		return false
-	}
 }
 
 // numbers are those of the next claim.

@@ -14,17 +14,9 @@ import (
 	"github.com/holdfastdev/holdfast/server/internal/tokens"
 )
 
-// Config is what the resource needs to know.
-type Config struct {
-	// Stopping is closed when the server begins to stop: polls that wait are answered then. nil:
-	// never.
-	Stopping <-chan struct{}
-}
-
 // service is what the operations stand on.
 type service struct {
-	Config
-
+	api      *api.API
 	once     sync.Once
 	engine   *engine.Engine
 	signer   *tokens.Signer

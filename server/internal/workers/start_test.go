@@ -26,7 +26,7 @@ func (w *worker) waiting(want int, wait string) <-chan []job {
 // commit that stored it, and ends it.
 func (w *worker) startsAtOnce(after time.Duration, body job) bool {
 	w.Helper()
-	answer := w.waiting(1, "10s")
+	answer := w.waiting(1, "1m")
 	time.Sleep(after) //nolint:forbidigo // nothing tells that a poll waits
 	id := w.Enqueue(body)
 	jobs := <-answer
@@ -70,7 +70,7 @@ func TestStartsWait(t *testing.T) {
 		if jobs := <-answer; len(jobs) > 0 {
 			s.Errorf("of a paused queue the poll got %v", jobs)
 		}
-		answer = w.waiting(5, "10s")
+		answer = w.waiting(5, "1m")
 		s.OK(200, post, "/queues/default/resume", `{}`)
 		jobs := <-answer
 		if len(jobs) != 1 || text(jobs[0], "id") != id {
@@ -87,7 +87,7 @@ func TestStartsWait(t *testing.T) {
 		if jobs := <-answer; len(jobs) > 0 {
 			s.Errorf("without a slot the poll got %v", jobs)
 		}
-		answer = w.waiting(1, "10s")
+		answer = w.waiting(1, "1m")
 		s.OK(200, post, run(first, "complete"), `{}`)
 		if jobs := <-answer; len(jobs) != 1 {
 			s.Errorf("with a slot the poll got %v", jobs)
@@ -101,11 +101,11 @@ func TestStartsHearOfLimits(t *testing.T) {
 	onBoth(t, func(s, _ *apitest.Server) {
 		var answers []<-chan []job
 		for range 3 {
-			answers = append(answers, register(s, mail).waiting(1, "4s"))
+			answers = append(answers, register(s, mail).waiting(1, "14s"))
 		}
 		time.Sleep(500 * time.Millisecond) //nolint:forbidigo // nothing tells that polls wait
 		s.OK(201, http.MethodPut, "/limits/one", `{"capacity":1,"kinds":{"mail":1}}`)
-		time.Sleep(1500 * time.Millisecond) //nolint:forbidigo // as long as a node may take to hear of it
+		time.Sleep(4 * time.Second) //nolint:forbidigo // twice as long as a node may take to hear of it
 		for range 3 {
 			s.Enqueue(job{"kind": "mail"})
 		}
@@ -126,7 +126,7 @@ func TestStartsOfCutOffPolls(t *testing.T) {
 	const jobs, workers = 200, 3
 	onBoth(t, func(s, other *apitest.Server) {
 		servers := []*apitest.Server{s, other}
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer stop()
 		var all, enqueues sync.WaitGroup
 		seen := make(chan job, 2*jobs)

@@ -10,8 +10,8 @@ import (
 const tag = "workers"
 
 // Register registers the operations.
-func Register(a *api.API, config Config) {
-	s := &service{Config: config}
+func Register(a *api.API) {
+	s := &service{api: a}
 	s.registerWorkers(a)
 	s.registerRuns(a)
 }

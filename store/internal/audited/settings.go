@@ -31,6 +31,13 @@ func QueuePaused(p *store.PauseParams) store.AuditEntry {
 	return e
 }
 
+// QueueRested is of a queue that a person let rest.
+func QueueRested(p *store.RestParams, is store.Resting) store.AuditEntry {
+	e := ofSetting(p.Actor, "rest", p.Namespace, store.AuditQueue, p.Queue)
+	e.Detail = is.String()
+	return e
+}
+
 // LimitSaved is of a limit that was made, or was what it was before.
 func LimitSaved(was, is *store.Limit, actor string) store.AuditEntry {
 	e := ofSetting(actor, "create", is.Namespace, store.AuditLimit, is.Name)

@@ -25,6 +25,12 @@ func IsToTell(id store.ID) error {
 	return fmt.Errorf("%w: jobs that come after job %s are still to be told how it has ended", store.ErrBusy, id)
 }
 
+// ChildAfter is the ErrInvalid of a child that is to come after other jobs: one of them may be its
+// parent, or wait for that, and no list of edges shows the cycle.
+func ChildAfter(id store.ID) error {
+	return fmt.Errorf("%w: job %s is a child and cannot come after others; let its parent start it when they have ended", store.ErrInvalid, id)
+}
+
 // NotHandedOver is the ErrConflict of a job that is to be finished from outside and was not handed
 // over.
 func NotHandedOver(id store.ID, state store.State) error {

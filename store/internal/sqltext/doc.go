@@ -1,5 +1,6 @@
 // Package sqltext reads the SQL of the stores, which stands in files, and renders it once, when a
-// program starts. What a reader sees has names; what the database sees has numbers. A call pays
+// program opens its first store: all programs that link a store, and never open one, would pay for
+// it at their start. What a reader sees has names; what the database sees has numbers. A call pays
 // nothing for it.
 //
 // # Files
@@ -19,7 +20,7 @@
 //
 // A statement declares its parameters in "-- params:" lines, one or more, in the order in which Go
 // passes them. What is declared has to be used, and what is used declared; a mistake shows when the
-// program starts. Two forms are known:
+// first store is opened. Two forms are known:
 //
 //   - Numbered, for PostgreSQL. @node becomes $1::bigint wherever it stands. The type is declared
 //     once, and every use has it: a driver that does not ask the database then sends what was

@@ -66,7 +66,7 @@ func Load(files fs.FS, pattern string, o Options) (map[string]string, error) {
 	return texts, errors.Join(l.mistakes...)
 }
 
-// Must returns what was loaded. A mistake in the files of a store ends the program when it starts,
+// Must returns what was loaded. A mistake in the files of a store ends the program that opens one,
 // and every test.
 func Must[T any](loaded T, err error) T {
 	if err != nil {

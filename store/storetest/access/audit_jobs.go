@@ -36,6 +36,9 @@ func edited(e *env.Env) {
 func moved(e *env.Env) {
 	waits := e.Add(env.RunAt(e.Clock.Now().Add(time.Hour)))
 	runs := e.Running(1)[0].Job.ID
+	parked := e.Running(1)[0]
+	e.Park(parked, &store.Wait{Held: true})
+	held := parked.Job.ID
 	for _, step := range []struct {
 		job  store.ID
 		do   func()
@@ -46,6 +49,7 @@ func moved(e *env.Env) {
 		{waits, func() { e.Retry(waits) }, `retry {"state":"scheduled"} {"state":"available"}`},
 		{waits, func() { e.Cancel(waits) }, `cancel {"state":"available"} {"state":"cancelled"}`},
 		{waits, func() { e.Resume(env.Resumption(waits), store.Available) }, `resume {"state":"cancelled"} {"state":"available"}`},
+		{held, func() { e.Resume(env.Resumption(held), store.Available) }, `resume {"state":"waiting","held":true} {"state":"available"}`},
 		{runs, func() { e.PauseJob(runs, store.Running) }, `pause {"state":"running"} {"state":"running","asked":"pause"}`},
 		{runs, func() { e.Resume(env.Resumption(runs), store.Running) }, `resume {"state":"running","asked":"pause"} {"state":"running"}`},
 		{runs, func() { e.Cancel(runs) }, `cancel {"state":"running"} {"state":"running","asked":"cancel"}`},

@@ -87,7 +87,7 @@ func settingSteps(e *env.Env) []step {
 		{"create retention short", class},
 		{"update retention short", func() error { kept.Failed = store.KeepForever; return class() }},
 		{"", class},
-		{"delete retention short", func() error { return e.Store.DeleteRetention(e.Ctx, "short", ada) }},
+		{"delete retention short", func() error { return e.Store.DeleteRetention(e.Ctx, kept) }},
 		{"create attribute customer", func() error { return e.Store.DeclareAttributes(e.Ctx, attribute) }},
 		{"", func() error { return e.Store.DeclareAttributes(e.Ctx, attribute) }},
 		{"delete attribute customer", func() error {

@@ -15,6 +15,9 @@ var dependTests = env.Tests{
 	"no_more_than_so_many_are_waited_for":           dependMany,
 	"Order_the_turn_of_a_key_is_given_up":           dependTurn,
 	"another_policy_replaces_the_first":             dependPolicy,
+	"another_policy_counts_however_the_first_ended": dependPolicyLate,
+	"another_policy_of_one_leaves_the_others":       dependPolicyOne,
+	"a_child_comes_after_no_other":                  dependChild,
 	"a_job_of_another_namespace_is_not_there":       dependSpaces,
 	"a_person_lets_it_go_on_at_once":                dependResumed,
 	"a_person_pauses_it_and_it_waits_on":            dependPaused,
@@ -147,6 +150,115 @@ func dependPolicy(e *env.Env) {
 	e.WantAwaits(b, first.Job.ID)
 	e.Depend(b, store.CancelIfFailed, store.Waiting, first.Job.ID)
 	e.WantIDs("ended", e.CloseChildren(10), b)
+}
+
+// dependPolicyLate: the predecessor has ended, and the job was told and waits for a person, or was
+// not told yet. What becomes of it is up to the policy that is given then.
+func dependPolicyLate(e *env.Env) {
+	leader := e.Join()
+	for _, c := range []struct {
+		first store.FailurePolicy
+		end   store.State
+		then  store.FailurePolicy
+		want  store.State
+	}{
+		{store.HoldIfFailed, store.Failed, store.RunIfFailed, store.Scheduled},
+		{store.HoldIfFailed, store.Failed, store.OnlyIfFailed, store.Scheduled},
+		{store.HoldIfFailed, store.Cancelled, store.OnlyIfCancelled, store.Scheduled},
+		{store.HoldIfFailed, store.Cancelled, store.OnlyIfFailed, store.Cancelled},
+		{store.HoldIfFailed, store.Failed, store.CancelIfFailed, store.Cancelled},
+		{store.HoldIfFailed, store.Failed, store.HoldIfFailed, store.Waiting},
+		{store.CancelIfFailed, store.Failed, store.RunIfFailed, store.Scheduled},
+		{store.CancelIfFailed, store.Failed, store.HoldIfFailed, store.Waiting},
+		{store.OnlyIfFailed, store.Completed, store.CancelIfFailed, store.Scheduled},
+		{store.RunIfFailed, store.Completed, store.OnlyIfFailed, store.Cancelled},
+	} {
+		for _, told := range []bool{false, true} {
+			if told && c.first != store.HoldIfFailed {
+				continue // it waits no more
+			}
+			run := e.ClaimOne(e.Join(), e.Add())
+			on := run.Job.ID
+			job := e.Add(env.AfterOr(c.first, on), env.Delay(time.Hour))
+			e.End(run, c.end)
+			if told {
+				e.WantIDs("ended", e.CloseChildren(10))
+			}
+			e.Depend(job, c.then, store.Waiting, on)
+			e.Equal("predecessors", e.WantAwaits(job, on).Predecessors, []store.Predecessor{
+				{Dependency: store.Dependency{On: on, IfFailed: c.then}, State: c.end},
+			})
+			if !e.Lead(leader).Work.CloseChildren {
+				e.Fatalf("%+v, told %v: nobody is told that there is something to do", c, told)
+			}
+			e.CloseChildren(10)
+			e.WantState(job, c.want)
+			r := e.Get(job)
+			if c.want == store.Cancelled && r.Error != c.then.UnmetWords(on, c.end) {
+				e.Fatalf("%+v, told %v: it is cancelled since %q", c, told, r.Error)
+			}
+			if !r.State.Finished() {
+				e.Cancel(job)
+			}
+		}
+	}
+}
+
+// dependPolicyOne: a job that two others hold is let go by none of them alone, and not while a
+// person has paused it.
+func dependPolicyOne(e *env.Env) {
+	node := e.Join()
+	failed := func() store.ID {
+		run := e.ClaimOne(node, e.Add())
+		e.End(run, store.Failed)
+		return run.Job.ID
+	}
+	a, b := failed(), failed()
+	job, paused := e.Add(env.AfterOr(store.HoldIfFailed, a, b)), e.Add(env.AfterOr(store.HoldIfFailed, a, b))
+	e.PauseJob(paused, store.Waiting)
+	done := e.ClaimOne(node, e.Add())
+	e.End(done, store.Completed)
+	e.CloseChildren(10)
+	for _, id := range []store.ID{job, paused} {
+		e.Depend(id, store.RunIfFailed, store.Waiting, done.Job.ID, a) // one of which it did not wait for
+	}
+	e.CloseChildren(10)
+	e.WantAwaits(job, b)
+	e.Depend(job, store.RunIfFailed, store.Waiting, b)
+	e.Depend(paused, store.RunIfFailed, store.Waiting, b)
+	e.CloseChildren(10)
+	e.WantState(job, store.Available)
+	e.WantHeld(paused)
+	e.Resume(env.Resumption(paused), store.Available)
+	e.Depend(job, store.HoldIfFailed, store.Waiting, b) // which it waits for no more, until now
+	e.CloseChildren(10)
+	e.WantAwaits(job, b)
+}
+
+// dependChild: a parent that waits for its child, and the child for it, would wait for ever, and so
+// would they with others between them.
+func dependChild(e *env.Env) {
+	parent := e.Durable(1)
+	id := e.Bear(&parent, 1, env.Delay(time.Hour))[0]
+	other := e.Add(env.Delay(time.Hour), env.After(parent.Job.ID))
+	refused := func(on ...store.ID) {
+		e.Helper()
+		_, err := e.TryDepend(id, store.RunIfFailed, on...)
+		e.WantErr("a child after others", err, store.ErrInvalid)
+		want := "holdfast: invalid request: job " + id.String() +
+			" is a child and cannot come after others; let its parent start it when they have ended"
+		if err.Error() != want {
+			e.Fatalf("it says %q, not %q", err, want)
+		}
+	}
+	refused(parent.Job.ID)
+	refused(other)
+	refused()
+	e.WantState(id, store.Scheduled)
+	e.Depend(other, store.RunIfFailed, store.Waiting, id) // which may come after a child
+	e.Cancel(id)
+	refused(other)
+	e.End(parent, store.Completed)
 }
 
 func dependSpaces(e *env.Env) {

@@ -229,9 +229,9 @@ func (p persistent) RetentionClasses(ctx context.Context) ([]store.RetentionClas
 	return persistFor(func() ([]store.RetentionClass, error) { return p.Store.RetentionClasses(ctx) })
 }
 
-func (p persistent) DeleteRetention(ctx context.Context, name string, actor string) error {
+func (p persistent) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
 	return persist(func(again bool) error {
-		err := p.Store.DeleteRetention(ctx, name, actor)
+		err := p.Store.DeleteRetention(ctx, class)
 		if again && errors.Is(err, store.ErrNotFound) {
 			return nil // it was deleted, and the answer was lost
 		}

@@ -488,8 +488,8 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
-	return s.do(ctx, "DeleteRetention", func(bool) error { return s.inner.DeleteRetention(ctx, name, actor) })
+func (s *Store) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
+	return s.do(ctx, "DeleteRetention", func(bool) error { return s.inner.DeleteRetention(ctx, class) })
 }
 
 // Expired implements store.Retentions.

@@ -49,6 +49,9 @@ func keepWanted(e *env.Env) {
 	e.Clock.Advance(time.Hour)
 	e.WantErr("deleting it", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""), store.ErrConflict)
 	wanted("a try to delete it", e.Clock.Now())
+	e.Clock.Advance(-30 * time.Minute)
+	e.Slots(second, l, 0, 1)
+	wanted("the clock was set back", e.Clock.Now())
 	if again := e.ChangeLimit(env.Limit("partner", 5), l.Version); !again.WantedAt.Equal(e.Clock.Now()) {
 		e.Errorf("after a change it was wanted at %v", again.WantedAt)
 	}
@@ -119,13 +122,16 @@ func keepInvalid(e *env.Env) {
 	l := e.SaveLimit(env.Limit("partner", 5))
 	node := e.Join()
 	for what, asks := range map[string][]store.LimitAsk{
-		"two asks for one limit":     {env.Ask(l, 0, 1), env.Ask(l, 0, 1)},
-		"less than nothing":          {env.Ask(l, -1, 1)},
-		"more than any limit allows": {env.Ask(l, store.MaxCapacity+1, 1)},
+		"two asks for one limit":  {env.Ask(l, 0, 1), env.Ask(l, 0, 1)},
+		"less than nothing":       {env.Ask(l, -1, 1)},
+		"more than jobs may have": {env.Ask(l, store.MaxCapacity*1_000_000+1, 1)},
 	} {
 		e.WantErr(what, env.ErrOf(e.Store.Grant(e.Ctx, store.GrantParams{Node: node, Call: 1, Asks: asks})), store.ErrInvalid)
 	}
 	e.WantHolders("partner")
+	// What runs has the weights that the limit has now, and may have far more than its capacity.
+	e.Slots(node, l, 3*store.MaxCapacity, 0)
+	e.WantHolders("partner", store.Holder{Node: node, Slots: 3 * store.MaxCapacity})
 }
 
 func keepOrder(e *env.Env) {
@@ -187,6 +193,12 @@ func keepHeld(e *env.Env) {
 	l = e.SaveLimit(env.Limit("partner", 5))
 	e.Slots(first, l, 0, 5)
 	e.Slots(first, l, 0, 0)
+	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""))
+
+	// Nor do those of a limit that is per key now: in that they count for nothing.
+	l = e.SaveLimit(env.Limit("partner", 5))
+	e.Slots(first, l, 0, 5)
+	e.ChangeLimit(env.Limit("partner", 5, func(l *store.Limit) { l.PerKey = true }), l.Version)
 	e.NoError("DeleteLimit", e.Store.DeleteLimit(e.Ctx, env.Namespace, "partner", false, ""))
 }
 

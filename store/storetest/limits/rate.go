@@ -349,6 +349,7 @@ func rateInvalid(e *env.Env) {
 		"no time":                    rated("bad", 1, 0, 0),
 		"too long a time":            rated("bad", 1, store.MostPeriod+1, 0),
 		"too many jobs":              rated("bad", 100_001, time.Second, 0),
+		"jobs beyond all numbers":    rated("bad", 1<<61, time.Second, 0),
 		"a negative burst":           rated("bad", 1, time.Second, -1),
 		"a burst below that of 20ms": rated("bad", 50, time.Second, 1),
 		"a burst of years":           rated("bad", 1, store.MostPeriod, 11),

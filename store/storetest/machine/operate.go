@@ -104,6 +104,12 @@ func (m *machine) setQueue(t *rapid.T) {
 		m.haveClasses()
 		params.Set.Retention = class
 	}
+	if pick(t, "if", false, true) {
+		set, err := m.model.AttemptsOfQueues(m.ctx, m.namespace)
+		m.must("AttemptsOfQueues", err, nil)
+		was := set[pick(t, "of", params.Queue, m.anyQueue(t))]
+		params.If = &was
+	}
 	got, err := m.store.SetQueue(m.ctx, params)
 	want, wantErr := m.model.SetQueue(m.ctx, params)
 	t.Logf("set %s: %v: %v, %v", params.Queue, params.Detail(), want, wantErr)

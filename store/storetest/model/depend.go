@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 )
 
 // edges are the predecessors that a job waits for.
@@ -33,10 +34,11 @@ func (s *Store) lacks(namespace string, id store.ID, after []store.Dependency) e
 	return nil
 }
 
-// unfinished are those of the dependencies that a job has to wait for.
-func (s *Store) unfinished(after []store.Dependency) (open []store.Dependency) {
+// unfinished are those of the dependencies that a job has to wait for. An edge that is there gets
+// the policy that is given now, and its job is told again.
+func (s *Store) unfinished(id store.ID, after []store.Dependency) (open []store.Dependency) {
 	for _, d := range store.Distinct(after) {
-		if !d.IfFailed.Lets(s.jobs[d.On].state) {
+		if _, waits := s.after[id][d.On]; waits || !d.IfFailed.Lets(s.jobs[d.On].state) {
 			open = append(open, d)
 		}
 	}
@@ -175,26 +177,24 @@ func (s *Store) Depend(ctx context.Context, params store.DependParams) (State, [
 		return 0, nil, store.NoJob(params.Job)
 	case s.isKept(j.ID), s.holder(j.ID) != nil:
 		return 0, nil, store.ErrBusy
+	case j.Parent != store.ID{}:
+		return 0, nil, refusal.ChildAfter(j.ID)
 	case j.LeaseNumber > 0 || j.state != store.Available && j.state != store.Scheduled && !j.held():
 		return 0, nil, store.JobIs(j.ID, j.state)
 	}
 	if err := s.lacks(j.Namespace, j.ID, params.On); err != nil {
 		return 0, nil, err
 	}
-	open := s.unfinished(params.On)
+	open, more := s.unfinished(j.ID, params.On), 0
 	for _, d := range open {
+		if _, waits := s.after[j.ID][d.On]; !waits {
+			more++
+		}
 		if s.comesAfter(d.On, j.ID) {
 			return 0, nil, &store.DependencyError{Job: j.ID, On: d.On, Fault: store.CyclicDependency}
 		}
 	}
-	all := maps.Clone(s.after[j.ID])
-	for _, d := range open {
-		if all == nil {
-			all = edges{}
-		}
-		all[d.On] = edge{}
-	}
-	if len(all) > store.MaxDependencies {
+	if len(s.after[j.ID])+more > store.MaxDependencies {
 		return 0, nil, &store.DependencyError{Job: j.ID, Fault: store.TooManyDependencies}
 	}
 	if len(open) > 0 {

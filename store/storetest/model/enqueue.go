@@ -55,7 +55,7 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if err := s.takeKey(j, now); err != nil {
 		return store.EnqueueResult{}, err
 	}
-	if on := s.unfinished(q.After); len(on) > 0 {
+	if on := s.unfinished(j.ID, q.After); len(on) > 0 {
 		s.await(j, on, stateAt(runAt, now), runAt, now)
 	} else {
 		s.put(j, runAt, now)

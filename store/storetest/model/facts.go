@@ -151,9 +151,7 @@ func (s *Store) holdsKey(j *job) bool {
 }
 
 // hasTurn reports whether nothing but its state keeps the job from being claimed.
-func (s *Store) hasTurn(j *job) bool {
-	return j.OrderingKey == "" || s.turns[j.keyName()] == j.ID
-}
+func (s *Store) hasTurn(j *job) bool { return j.OrderingKey == "" || s.turns[j.keyName()] == j.ID }
 
 // blocked reports whether an available job waits for another one with its ordering key.
 func (s *Store) blocked(j *job) bool {

@@ -49,8 +49,7 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, acto
 	old := s.limitNamed(l.Namespace, l.Name)
 	var was *store.Limit
 	if old != nil {
-		was = new(store.Limit)
-		*was = old.Limit
+		was = new(old.Limit)
 	}
 	switch {
 	case old == nil && expect != 0:
@@ -69,11 +68,12 @@ func (s *Store) SaveLimit(ctx context.Context, l store.Limit, expect int64, acto
 	old.NoJobs, old.Fair = l.NoJobs, l.Fair
 	old.Queues, old.Kinds, old.PerKey = append([]string(nil), l.Queues...), nil, l.PerKey
 	if l.Rate != nil {
-		rate := *l.Rate
-		old.Rate = &rate
+		old.Rate = new(*l.Rate)
 	}
 	if together := old.Together(); together != nil {
 		old.rate.Become(now.UnixMicro(), together)
+	} else {
+		old.rate.Period = 0
 	}
 	if len(l.Kinds) > 0 {
 		old.Kinds = maps.Clone(l.Kinds)
@@ -95,7 +95,7 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 	if l == nil {
 		return store.NoLimit(namespace, name)
 	}
-	if held := l.holders(); len(held) > 0 && !force {
+	if held := l.holders(); len(held) > 0 && !force && !l.PerKey {
 		l.want(now)
 		return &store.HeldError{Namespace: namespace, Name: name, Holders: held}
 	}
@@ -124,7 +124,7 @@ func (s *Store) Limits(ctx context.Context, namespace, name string) (found []sto
 
 // want notes that slots of the limit are wanted.
 func (l *limit) want(now time.Time) {
-	if l.WantedAt.IsZero() || now.Sub(l.WantedAt) >= store.WantedEvery {
+	if l.WantedAt.IsZero() || now.Sub(l.WantedAt) >= store.WantedEvery || l.WantedAt.After(now) {
 		l.WantedAt = now
 	}
 }

@@ -83,8 +83,7 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	return store.Swept{Jobs: len(ended), Ended: ended, Wakes: s.woken}, nil
 }
 
-// leftAsked tells whether the job was asked to cancel and does not run, so that it would not see
-// it.
+// leftAsked tells whether the job was asked to cancel and does not run, so that it sees nothing.
 func (j *job) leftAsked() bool {
 	return j.cancel != nil && j.state != store.Running && (!j.durable() || j.askedLate)
 }

@@ -349,8 +349,7 @@ func New(clock func() time.Time) *Store {
 	}
 }
 
-// begin starts an operation: it takes the lock, unless the context has ended or the store is
-// closed.
+// begin starts an operation: it takes the lock, unless the context or the store has ended.
 func (s *Store) begin(ctx context.Context) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -249,32 +250,29 @@ func (s *Store) Rest(ctx context.Context, params store.RestParams) (store.Restin
 	q.deleted = false
 	rested := q.Rest
 	if q.Rest = params.After(rested, now); q.Rest != rested && params.Actor != "" {
-		s.audit(now, store.AuditEntry{
-			Actor: params.Actor, Action: "rest", Namespace: params.Namespace, Detail: q.Rest.String(),
-			Target: store.AuditTarget{Kind: store.AuditQueue, Name: params.Queue},
-		})
+		s.audit(now, audited.QueueRested(&params, q.Rest))
 	}
 	return q.Rest, nil
 }
 
 // SetQueue implements store.Queues.
-func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (store.QueueAttempts, error) {
+func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (none store.QueueAttempts, err error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return store.QueueAttempts{}, err
+		return none, err
 	}
 	defer s.mu.Unlock()
-	if err := params.Check(); err != nil {
-		return store.QueueAttempts{}, err
-	}
-	if name := params.Set.Retention; name != "" {
-		if _, known := s.classes[name]; !known {
-			return store.QueueAttempts{}, store.NoRetention(name)
-		}
+	was := cmp.Or(s.queues[queueName{params.Namespace, params.Queue}], &queue{}).Attempts
+	switch _, known := s.classes[params.Set.Retention]; {
+	case params.Check() != nil:
+		return none, params.Check()
+	case params.Set.Retention != "" && !known:
+		return none, store.NoRetention(params.Set.Retention)
+	case params.Allows(was) != nil:
+		return none, params.Allows(was)
 	}
 	q := s.touch(params.Namespace, params.Queue, now)
 	q.deleted = false
-	was := q.Attempts
 	if q.Attempts = params.After(was, now); q.Attempts != was {
 		s.audit(now, audited.QueueSet(&params, was, q.Attempts))
 	}

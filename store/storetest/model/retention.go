@@ -18,21 +18,22 @@ func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (s
 		return store.RetentionClass{}, err
 	}
 	defer s.mu.Unlock()
-	if err := class.Check(); err != nil {
-		return store.RetentionClass{}, err
-	}
+	var before *store.RetentionClass
 	was, known := s.classes[class.Name]
+	if known {
+		before = &was
+	}
 	switch {
+	case class.Check() != nil:
+		return store.RetentionClass{}, class.Check()
 	case known && was.Same(&class):
 		return was, nil
+	case class.Allows(before) != nil:
+		return store.RetentionClass{}, class.Allows(before)
 	case !known && len(s.classes) >= store.MostRetentionClasses:
 		return store.RetentionClass{}, store.TooManyRetentions(class.Name)
 	}
 	class.SetAt = now.Truncate(time.Microsecond)
-	before := &was
-	if !known {
-		before = nil
-	}
 	s.audit(now, audited.RetentionSet(before, &class))
 	s.classes[class.Name] = class
 	return class, nil
@@ -52,26 +53,29 @@ func (s *Store) RetentionClasses(ctx context.Context) ([]store.RetentionClass, e
 }
 
 // DeleteRetention implements store.Retentions.
-func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
+func (s *Store) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	if err := store.CheckRetentionName(name); err != nil {
+	if err := store.CheckRetentionName(class.Name); err != nil {
 		return err
 	}
 	for of, q := range s.queues {
-		if q.Attempts.Retention == name {
-			return store.RetentionInUse(name, of.namespace, of.name)
+		if q.Attempts.Retention == class.Name {
+			return store.RetentionInUse(class.Name, of.namespace, of.name)
 		}
 	}
-	was, known := s.classes[name]
+	was, known := s.classes[class.Name]
 	if !known {
-		return store.NoRetention(name)
+		return store.NoRetention(class.Name)
 	}
-	s.audit(now, audited.RetentionDeleted(&was, actor))
-	delete(s.classes, name)
+	if err := class.Allows(&was); err != nil {
+		return err
+	}
+	s.audit(now, audited.RetentionDeleted(&was, class.SetBy))
+	delete(s.classes, class.Name)
 	return nil
 }
 

@@ -109,7 +109,9 @@ func (s *Store) DueSchedules(ctx context.Context, limit int) (due []store.Schedu
 		return nil, time.Time{}, err
 	}
 	defer s.mu.Unlock()
-	due = s.schedulesThat(func(sc *store.Schedule) bool { return sc.PausedAt.IsZero() && !sc.NextAt.IsZero() })
+	due = s.schedulesThat(func(a *store.Schedule) bool {
+		return !a.NextAt.IsZero() && (a.PausedAt.IsZero() || a.Cancels != store.ID{})
+	})
 	slices.SortFunc(due, func(a, b store.Schedule) int {
 		return cmp.Or(a.NextAt.Compare(b.NextAt), compareNames(scheduleName{a.Namespace, a.Name}, scheduleName{b.Namespace, b.Name}))
 	})

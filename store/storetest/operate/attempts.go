@@ -13,6 +13,7 @@ var setQueueTests = env.Tests{
 	"what_is_set_of_a_queue_is_told_with_when_and_by_whom": setTold,
 	"what_is_not_named_stays_as_it_is":                     setParts,
 	"the_same_again_changes_nothing":                       setAgain,
+	"a_change_of_what_was_read_finds_that_or_does_nothing": setFrom,
 	"deleting_a_queue_unsets_all":                          setDeleted,
 	"a_queue_of_which_something_is_set_stays":              setStays,
 	"a_job_that_is_lost_is_repeated_as_its_queue_says":     setRescued,
@@ -69,6 +70,31 @@ func setAgain(e *env.Env) {
 	e.Clock.Advance(time.Minute)
 	e.Equal("set", e.SetQueue("mail", store.AttemptSettings{MaxAttempts: 3}, store.SettingTimeout), first)
 	e.Equal("the queue", e.Queue("mail").Attempts, first)
+}
+
+func setFrom(e *env.Env) {
+	from := func(queue string, was store.QueueAttempts, attempts int) (store.QueueAttempts, error) {
+		return e.Store.SetQueue(e.Ctx, store.SetQueueParams{
+			Namespace: env.Namespace, Queue: queue, Set: store.AttemptSettings{MaxAttempts: attempts}, Actor: "ben", If: &was,
+		})
+	}
+	var nothing store.QueueAttempts
+	first, err := from("mail", nothing, 3) // which makes the queue
+	e.NoError("SetQueue", err)
+	e.Clock.Advance(time.Minute)
+	second, err := from("mail", first, 4)
+	e.NoError("SetQueue", err)
+	for what, was := range map[string]store.QueueAttempts{"nothing": nothing, "what was set before": first} {
+		_, err = from("mail", was, 5)
+		e.WantErr(what, err, store.ErrConflict)
+		again, err := from("mail", was, 4) // as after an answer that was lost
+		e.NoError(what, err)
+		e.Equal(what, again, second)
+	}
+	_, err = from("other", first, 5)
+	e.WantErr("a queue that is not there", err, store.ErrConflict)
+	e.Equal("queues", e.QueueNames(), []string{"mail"})
+	e.Equal("the queue", e.Queue("mail").Attempts, second)
 }
 
 func setDeleted(e *env.Env) {

@@ -281,7 +281,7 @@ func ofRetentions(e *env.Env) map[string]operation {
 		"Descriptors":      {"list descriptors", func(ctx c) error { return second(s.Descriptors(ctx, store.DescriptorParams{Limit: 1})) }},
 		"SetRetention":     {"set retention class short", func(ctx c) error { return second(s.SetRetention(ctx, class)) }},
 		"RetentionClasses": {"list retention classes", func(ctx c) error { return second(s.RetentionClasses(ctx)) }},
-		"DeleteRetention":  {"delete retention class short", func(ctx c) error { return s.DeleteRetention(ctx, "short", "") }},
+		"DeleteRetention":  {"delete retention class short", func(ctx c) error { return s.DeleteRetention(ctx, class) }},
 		"Expired": {"look for old jobs", func(ctx c) error {
 			_, _, err := s.Expired(ctx, env.Briefly)
 			return err

@@ -50,6 +50,15 @@ func tryStart(e *env.Env, batch *store.Batch) error {
 	return nil
 }
 
+// makeLanes makes the lanes of some kinds: a store may refuse a job for a moment as another
+// transaction makes that of it.
+func makeLanes(e *env.Env, queue string, priority int, kinds ...string) {
+	e.Helper()
+	for _, kind := range kinds {
+		e.Add(env.Queue(queue), env.Kind(kind), env.Priority(priority), env.Delay(time.Hour))
+	}
+}
+
 // raceRepeatedStart: a batch whose answer does not come is sent again while the first request is
 // still under way. The first call decides what happens, and all are told the same.
 func raceRepeatedStart(e *env.Env) {
@@ -57,12 +66,8 @@ func raceRepeatedStart(e *env.Env) {
 	for round := range 10 {
 		node := e.Join()
 		name := fmt.Sprint("q", round)
-		// A store may refuse a job for a moment as another transaction makes its lane: these are
-		// there.
 		for priority := 1; priority <= 3; priority++ {
-			for _, kind := range []string{"send", "bill", "push"} {
-				e.Add(env.Queue(name), env.Kind(kind), env.Priority(priority), env.Delay(time.Hour))
-			}
+			makeLanes(e, name, priority, "send", "bill", "push")
 		}
 		var jobs []*store.Enqueue
 		for i := range 1 + round*8 {
@@ -99,6 +104,9 @@ func raceRepeatedStart(e *env.Env) {
 func raceStartClaims(e *env.Env) {
 	const nodes = 3
 	members := crowd.Joined(e, nodes)
+	for i := range 2 {
+		makeLanes(e, fmt.Sprint("q", i), 2, "send", "push")
+	}
 	var made, taken, ended crowd.Tally
 	crowd.Together(e, 2*nodes, func(i int) error {
 		if i < nodes {

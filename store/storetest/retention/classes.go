@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ var classTests = env.Tests{
 	"a_class_is_told_with_when_and_by_whom":              told,
 	"a_class_is_replaced_as_a_whole":                     replaced,
 	"the_same_again_changes_nothing":                     again,
+	"a_change_is_of_the_class_that_was_read":             asRead,
 	"a_class_that_is_not_there_is_not_deleted_nor_named": notThere,
 	"a_class_that_a_queue_names_is_not_deleted":          inUse,
 	"there_are_so_many_classes_and_not_more":             bounded,
@@ -64,8 +66,33 @@ func again(e *env.Env) {
 	classes(e, "set", first)
 }
 
+func asRead(e *env.Env) {
+	set := func(was store.RetentionClass, completed time.Duration) (store.RetentionClass, error) {
+		return e.Store.SetRetention(e.Ctx, store.RetentionClass{Name: "short", Completed: completed, SetAt: was.SetAt, SetBy: "ben"})
+	}
+	first := e.SetRetention(store.RetentionClass{Name: "short", Completed: hour})
+	e.Clock.Advance(time.Minute)
+	second, err := set(first, 2*hour)
+	e.NoError("SetRetention", err)
+	e.Clock.Advance(time.Minute)
+	_, err = set(first, 3*hour)
+	for what, err := range map[string]error{"SetRetention": err, "DeleteRetention": e.Store.DeleteRetention(e.Ctx, first)} {
+		e.WantErr(what, err, store.ErrConflict)
+		_, changed := errors.AsType[*store.ChangedError](err)
+		e.Equal(what, changed, true)
+	}
+	again, err := set(first, 2*hour) // as after an answer that was lost
+	e.NoError("SetRetention", err)
+	e.Equal("again", again, second)
+	classes(e, "set", second)
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, second))
+	_, err = set(second, 3*hour)
+	e.WantErr("what was deleted", err, store.ErrConflict)
+	classes(e, "deleted")
+}
+
 func notThere(e *env.Env) {
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""), store.ErrNotFound)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "short"}), store.ErrNotFound)
 	e.Add()
 	_, err := e.Store.SetQueue(e.Ctx, store.SetQueueParams{
 		Namespace: env.Namespace, Queue: "mail", Set: store.AttemptSettings{MaxAttempts: 3, Retention: "short"},
@@ -73,7 +100,7 @@ func notThere(e *env.Env) {
 	e.WantErr("SetQueue", err, store.ErrNotFound)
 	e.Equal("the queue", e.Queue("mail").Attempts, store.QueueAttempts{})
 	e.SetRetention(store.RetentionClass{Name: "short"})
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""))
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "short"}))
 	classes(e, "deleted")
 }
 
@@ -86,14 +113,14 @@ func inUse(e *env.Env) {
 	})
 	e.NoError("SetQueue", err)
 	e.Equal("the queue", e.Queue("mail").Attempts.Retention, "short")
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""), store.ErrConflict)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "short"}), store.ErrConflict)
 	e.NameRetention("mail", "other")
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""), store.ErrConflict)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "short"}), store.ErrConflict)
 	e.NoError("DeleteQueue", e.Store.DeleteQueue(e.Ctx, store.DeleteQueueParams{Namespace: env.OtherSpace, Queue: "else"}))
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "short", ""))
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "other", ""), store.ErrConflict)
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "short"}))
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "other"}), store.ErrConflict)
 	e.NameRetention("mail", "")
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "other", ""))
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "other"}))
 }
 
 func bounded(e *env.Env) {
@@ -103,7 +130,7 @@ func bounded(e *env.Env) {
 	_, err := e.Store.SetRetention(e.Ctx, store.RetentionClass{Name: "more"})
 	e.WantErr("SetRetention", err, store.ErrConflict)
 	e.SetRetention(store.RetentionClass{Name: "c7", Completed: 2 * hour})
-	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "c8", ""))
+	e.NoError("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "c8"}))
 	e.SetRetention(store.RetentionClass{Name: "more"})
 }
 
@@ -120,7 +147,7 @@ func invalid(e *env.Env) {
 		_, err := e.Store.SetRetention(e.Ctx, c)
 		e.WantErr(what, err, store.ErrInvalid)
 	}
-	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, "", ""), store.ErrInvalid)
+	e.WantErr("DeleteRetention", e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: ""}), store.ErrInvalid)
 	for _, limit := range []int{0, 1001} {
 		_, err := e.Store.Removed(e.Ctx, store.RemovedParams{Namespace: env.Namespace, Limit: limit})
 		e.WantErr("Removed", err, store.ErrInvalid)

@@ -205,7 +205,7 @@ func manyNeeded(e *env.Env) {
 	r := times
 	r.Limit = limit
 	within := *e
-	ctx, cancel := context.WithTimeout(e.Ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(e.Ctx, 2*time.Minute)
 	defer cancel()
 	within.Ctx = ctx
 	n := within.Retain(r)

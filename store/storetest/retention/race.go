@@ -20,7 +20,7 @@ func raceNamed(e *env.Env) {
 		var named, deleted bool
 		crowd.Together(e, 2, func(i int) error {
 			if i == 0 {
-				err := e.Store.DeleteRetention(e.Ctx, "short", "")
+				err := e.Store.DeleteRetention(e.Ctx, store.RetentionClass{Name: "short"})
 				deleted = err == nil
 				return unless(err, store.ErrConflict)
 			}

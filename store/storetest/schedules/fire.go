@@ -15,6 +15,7 @@ var fireTests = env.Tests{
 	"OneFire_of_two_decisions_one_is_carried_out":     fireOnce,
 	"a_time_is_skipped_if_the_job_exists":             fireSkipped,
 	"a_manual_fire_leaves_the_cursor_alone":           fireManual,
+	"a_backfill_leaves_the_last_job_alone":            fireBackfill,
 	"what_no_store_carries_out_is_refused":            fireInvalid,
 	"fires_of_many_schedules_are_one_batch":           fireMany,
 	"AtomicTransitions_fires_of_one_schedule_add_up":  fireTogether,
@@ -211,14 +212,33 @@ func fireManual(e *env.Env) {
 	cancels := manual(9, want.Version)
 	cancels.Fire.Cancels = u.Enqueues[0].Job.ID
 	e.Apply(env.Batched(cancels))
-	if s := e.ScheduleOf("nightly"); s.Cancels != u.Enqueues[0].Job.ID || s.Fired != before.Fired+2 || !s.Cursor.Equal(before.Cursor) {
-		e.Fatalf("the schedule is %+v", s)
-	}
+	want.Version, want.Fired, want.Last = want.Version+1, want.Fired+1, cancels.Enqueues[0].Job.ID
+	want.Cancels, want.NextAt = u.Enqueues[0].Job.ID, e.Clock.Now()
+	e.Equal("the schedule that replaces a job", e.ScheduleOf("nightly"), want)
 	var numbers []int64
 	for _, r := range e.RunsOf("nightly") {
 		numbers = append(numbers, r.Manual)
 	}
 	e.Equal("runs", numbers, []int64{9, 7, 0})
+}
+
+// fireBackfill: what the next job replaces is one of the clock, or of a trigger.
+func fireBackfill(e *env.Env) {
+	at := e.Clock.Now()
+	s := e.SaveSchedule(env.Schedule("nightly"))
+	clock := e.Fire(s, at)
+	e.Apply(env.Batched(clock))
+	s = e.ScheduleOf("nightly")
+	u := e.Fire(s, at.Add(-24*time.Hour))
+	u.Fire.Manual, u.Fire.Version, u.Fire.Backfill = 7, 0, true
+	e.Apply(env.Batched(u))
+	want := s
+	want.Version, want.Fired = s.Version+1, s.Fired+1
+	e.Equal("schedule", e.ScheduleOf("nightly"), want)
+	e.Equal("the last job", want.Last, clock.Enqueues[0].Job.ID)
+	if runs := e.RunsOf("nightly"); len(runs) != 2 || runs[1].Job != u.Enqueues[0].Job.ID || runs[1].State != store.RunFired {
+		e.Fatalf("the runs: %+v", runs)
+	}
 }
 
 func fireInvalid(e *env.Env) {

@@ -138,15 +138,18 @@ func keepDue(e *env.Env) {
 		e.SaveSchedule(env.Schedule(name, func(s *store.Schedule) { s.NextAt = at }))
 	}
 	e.SaveSchedule(env.Schedule("paused", func(s *store.Schedule) { s.NextAt, s.PausedAt = now.Add(-time.Hour), now }))
+	e.SaveSchedule(env.Schedule("asks", func(s *store.Schedule) {
+		s.NextAt, s.PausedAt, s.Cancels = now.Add(-90*time.Minute), now, e.IDs.Next()
+	}))
 	for _, c := range []struct {
 		limit int
 		want  string
 		next  time.Time
 	}{
-		{10, "b c a", now.Add(time.Minute)},
-		{3, "b c a", now.Add(time.Minute)},
-		{2, "b c", now},
-		{1, "b", now.Add(-time.Hour)},
+		{10, "b asks c a", now.Add(time.Minute)},
+		{4, "b asks c a", now.Add(time.Minute)},
+		{3, "b asks c", now},
+		{1, "b", now.Add(-90 * time.Minute)},
 	} {
 		due, next, err := e.Store.DueSchedules(e.Ctx, c.limit)
 		e.NoError("DueSchedules", err)
@@ -159,7 +162,7 @@ func keepDue(e *env.Env) {
 	}
 	e.Clock.Advance(24 * time.Hour)
 	due, next, err := e.Store.DueSchedules(e.Ctx, 10)
-	if e.NoError("DueSchedules", err); len(due) != 5 || !next.IsZero() {
+	if e.NoError("DueSchedules", err); len(due) != 6 || !next.IsZero() {
 		e.Fatalf("%d are due, the next one at %v", len(due), next)
 	}
 }

@@ -56,7 +56,7 @@ func (w *witness) DueSchedules(ctx context.Context, limit int) ([]store.Schedule
 	must("DueSchedules", err)
 	var looked []*scheduled
 	for _, s := range w.schedules {
-		if s.PausedAt.IsZero() && !s.NextAt.IsZero() {
+		if (s.PausedAt.IsZero() || s.Cancels != store.ID{}) && !s.NextAt.IsZero() {
 			looked = append(looked, s)
 		}
 	}
@@ -128,16 +128,18 @@ func (w *witness) fired(s *scheduled, f *store.Fire) {
 			}
 		}
 		if run.State == store.RunFired {
-			s.Last, s.Fired = run.Job, s.Fired+1
+			if s.Fired++; !f.Backfill {
+				s.Last = run.Job
+			}
 		}
 		s.runs[occurrence{r.Nominal.UnixMicro(), f.Manual}] = run
 	}
 	s.Version++
-	if f.Manual == 0 {
-		s.Cursor, s.NextAt, s.Left = f.Cursor, f.NextAt, f.Left
-	}
-	if f.Manual == 0 || f.Cancels != (store.ID{}) {
-		s.Cancels = f.Cancels
+	switch {
+	case f.Manual == 0:
+		s.Cursor, s.NextAt, s.Left, s.Cancels = f.Cursor, f.NextAt, f.Left, f.Cancels
+	case f.Cancels != store.ID{}:
+		s.NextAt, s.Cancels = w.now, f.Cancels
 	}
 	w.checkTimes(s)
 }

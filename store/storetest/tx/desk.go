@@ -45,7 +45,7 @@ func (e *txEnv) enqueueTx(tx store.Tx, enqueues ...*store.Enqueue) {
 // soon is long for a store that does not wait, and glimpse is short for one that waits. They are
 // real time: a transaction that is open on a server is waited for there.
 const (
-	soon    = 20 * time.Second
+	soon    = 2 * time.Minute
 	glimpse = 50 * time.Millisecond
 )
 

@@ -65,7 +65,7 @@ export function Dead() {
         <>
           <Table<DeadGroup> caption="Groups of failed jobs" rows={data.value.items} id={(g) => g.fingerprint} columns={[
             { name: "Kind", cell: (g) => <a href={href("/dead/" + g.fingerprint)}>{g.kind}</a> },
-            { name: "Failure", cell: (g) => <span class="clip long" title={g.error ?? ""}>{g.error ?? g.reason}</span> },
+            { name: "Failure", cell: (g) => <span class="clip rest" title={g.error ?? ""}>{g.error ?? g.reason}</span> },
             { name: "Jobs", num: true, cell: (g) => count(g.count) },
             { name: "First", wide: true, cell: (g) => <Time at={g.first_seen} /> },
             { name: "Last", cell: (g) => <Time at={g.last_seen} /> },
@@ -84,7 +84,7 @@ export function DeadPage({ fingerprint }: { fingerprint: string }) {
   const group = useData<DeadGroups>("/dead", { fingerprint, limit: 1 }, "slow");
   const g = group.value?.items[0];
   return (
-    <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<><Changes of={g ?? { fingerprint, last_seen: null }} /><CopyAs command={sh`dead get ${fingerprint}`} get={path`/dead/${fingerprint}`} /></>}>
+    <Page title={g ? <>{g.kind} <span class="faint num">{count(g.count)}</span></> : "Dead letters"} crumbs={<a href={href("/dead")}>Dead letters</a>} actions={<>{g && <Changes of={g} />}<CopyAs command={sh`dead get ${fingerprint}`} get={path`/dead/${fingerprint}`} /></>}>
       {g?.error && <Card title="Failure"><pre class="wrap">{g.error}</pre></Card>}
       <List<Job> caption="Failed jobs" path={path`/dead/${fingerprint}`} columns={plainColumns} id={(j) => j.id} empty={<Empty title="There are none any more" />} />
     </Page>

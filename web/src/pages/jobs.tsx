@@ -20,8 +20,8 @@ export function Moment({ job: j }: { job: Job }) {
   switch (j.state) {
     case "running": return <>started <Time at={j.started_at ?? j.claimed_at} /></>;
     case "scheduled": case "retryable": return <>due <Time at={j.run_at} /></>;
-    case "available": return <>due since <Time at={j.run_at} /></>;
-    case "waiting": return j.wait?.until ? <>times out <Time at={j.wait.until} /></> : <>since <Time at={j.wait?.since ?? j.created_at} /></>;
+    case "available": return <>due <Time at={j.run_at} /></>;
+    case "waiting": return j.wait?.until ? <>times out <Time at={j.wait.until} /></> : <>for <Time at={j.wait?.since ?? j.created_at} lasts /></>;
     default: return <>ended <Time at={j.finished_at} /></>;
   }
 }
@@ -45,8 +45,8 @@ export const columns: Column<Job>[] = [
   { name: "Attempt", num: true, cell: (j) => `${j.attempt}${j.max_attempts ? "/" + j.max_attempts : ""}` },
   { name: "Time", cell: (j) => <span class="whole"><Moment job={j} /></span> },
   { name: "Ran", num: true, wide: true, cell: tookOf },
-  { name: "Tags", wide: true, cell: (j) => j.tags?.map((t) => <span key={t} class="tag">{t}</span>) },
-  { name: "Error", wide: true, cell: (j) => j.error && j.state !== "completed" && <span class="clip short" title={j.error ?? ""}>{j.error}</span> }, // of one that completed it is that of an earlier attempt
+  { name: "Tags", wide: true, cell: (j) => j.tags?.map((t) => <span key={t} class="tag" title={t}>{t}</span>) },
+  { name: "Error", wide: true, cell: (j) => j.error && j.state !== "completed" && <span class="clip rest" title={j.error ?? ""}>{j.error}</span> }, // of one that completed it is that of an earlier attempt
   { name: "Priority", num: true, off: true, cell: (j) => j.priority },
   { name: "Key", off: true, cell: (j) => j.key },
   { name: "Created", off: true, cell: (j) => <Time at={j.created_at} /> },

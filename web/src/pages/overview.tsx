@@ -110,7 +110,8 @@ export function Overview() {
   const all = queues.value?.items ?? [];
   const late = all.some((q) => !q.paused && lag(q, now.value) > 60_000);
   const kinds = useData<PageKind>(late && may("queues:read") ? "/kinds" : null, { limit: 200 }, "slow").value;
-  const of = sums(all, !queues.value?.next_cursor);
+  const of = sums(all.filter((q) => !isOwn(q.name)), !queues.value?.next_cursor);
+  const own = sums(all.filter((q) => isOwn(q.name)));
   const alive = nodes.value?.items.filter((n) => n.alive) ?? [];
   const asked = [may("queues:read") && queues, may("nodes:read") && nodes, may("nodes:read") && died, may("schedules:read") && schedules, may("dead:read") && dead].filter((d) => d !== false);
   const error = asked.find((d) => d.error)?.error;
@@ -130,7 +131,7 @@ export function Overview() {
           <li key={state}>
             <a href={href("/jobs", { state })}>
               <span>{name}</span>
-              <b class="num">{queues.value ? count(of[state]) : may("queues:read") ? "…" : "–"}</b>
+              <b class="num">{queues.value ? count(of[state]) : may("queues:read") ? "…" : "–"}{!!own[state]?.jobs && <span class="faint" title="Jobs of its own, such as deliveries to webhooks"> + {count(own[state])} of Holdfast</span>}</b>
             </a>
           </li>
         ))}
@@ -186,7 +187,7 @@ export function Overview() {
             <Table caption="Recent failures" rows={failures.value.items} id={(j) => j.id} columns={[
               { name: "When", cell: (j) => <Time at={j.finished_at} /> },
               { name: "Job", cell: (j) => <JobLink id={j.id}>{j.kind}</JobLink> },
-              { name: "Error", cell: (j) => <span class="clip" title={j.error ?? ""}>{j.error}</span> },
+              { name: "Error", cell: (j) => <span class="clip rest long" title={j.error ?? ""}>{j.error}</span> },
             ]} />
           )}
         </Card>}

@@ -82,7 +82,7 @@ export function QueuePage({ name }: { name: string }) {
     <Page title={<>{q.name} <QueueState queue={q} /></>} crumbs={<a href={href("/queues")}>Queues</a>} actions={<><Spans /><QueueActions queue={q} etag={data.etag} /></>}>
       {q.descriptor?.description && <p>{q.descriptor.description} {q.descriptor.owner && <span class="faint">· {q.descriptor.owner}</span>} {q.descriptor.link && <OutLink to={q.descriptor.link}>more</OutLink>}</p>}
       {q.unserved && q.unserved.length > 0 && (
-        <div class="note" role="alert">{q.unserved.map((u) => <p key={u.kind + u.version}>No node runs jobs of kind <b>{u.kind}</b>{u.version && ` at version ${u.version}`}: the oldest is due since <Time at={u.oldest_due} />.</p>)}</div>
+        <div class="note" role="alert">{q.unserved.map((u) => <p key={u.kind + u.version}>No node runs jobs of kind <b>{u.kind}</b>{u.version && ` at version ${u.version}`}: the oldest has been due for <Time at={u.oldest_due} lasts />.</p>)}</div>
       )}
       <ul class="tiles">
         {["available", "running", "scheduled", "retryable", "waiting"].map((s) => (

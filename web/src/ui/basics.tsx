@@ -5,20 +5,20 @@ import { urlOf, type Failure, type Params } from "../api/http";
 import { now } from "../state/clock";
 import { focusPage } from "../state/focus";
 import { zone } from "../state/prefs";
-import { href } from "../state/route";
+import { href, path } from "../state/route";
 import { namespace } from "../state/session";
-import { relative, sh, shortID, time } from "./format";
+import { duration, relative, sh, shortID, time } from "./format";
 import { Menu } from "./menu";
 import { toast } from "./toast";
 
-/** A time, as how long ago it is; its title says when that was. */
-export function Time({ at, precise }: { at: string | null | undefined; precise?: boolean }) {
+/** A time, as how long ago it is, or how long something lasts since; its title says when that was. */
+export function Time({ at, precise, lasts }: { at: string | null | undefined; precise?: boolean; lasts?: boolean }) {
   if (!at) return <span class="faint">–</span>;
   const ms = Date.parse(at);
   const full = time(ms, zone.value === "utc", true);
   return (
     <time dateTime={at} title={full}>
-      {precise ? full : relative(ms, now.value)}
+      {precise ? full : lasts ? duration(Math.floor(Math.max(0, now.value - ms) / 1000) * 1000) : relative(ms, now.value)}
     </time>
   );
 }
@@ -105,20 +105,28 @@ export function Facts({ of }: { of: [string, ComponentChildren][] }) {
 
 /** What went wrong, and what to do. */
 export function Trouble({ error, retry, page }: { error: Failure; retry?: () => void; /** It stands in place of the page. */ page?: boolean }) {
-  const title = error.status === 404 ? "It is not there" : "That did not work";
+  const misnamed = error.fields.find((f) => f.pointer.startsWith("path")); // nothing has such an id: to ask again does not help
+  const title = error.status === 404 || misnamed ? "It is not there" : "That did not work";
   const rights = error.status === 403 ? "Ask for a key with this scope, or sign in with another one." : "";
   return (
     <div class="trouble" role="alert">
       {page ? <h1 tabIndex={-1}>{title}</h1> : <strong>{title}</strong>}
-      <p>{error.message} {rights}</p>
+      {misnamed ? <NoSuch why={misnamed.detail} /> : <p>{error.message} {rights}</p>}
       <p class="faint">
         {error.code}
         {error.request && <> · request {error.request}{error.status >= 500 && ", which the log of the server has, too"}</>}
       </p>
       {page && error.status === 404 && <p class="faint">It was looked for in the namespace {namespace.value}: it may be in another one, or was removed.</p>}
-      {retry && <button onClick={retry}>Try again</button>}
+      {retry && !misnamed && <button onClick={retry}>Try again</button>}
     </div>
   );
+}
+
+/** That the path names nothing that could be there, and the way to what is. */
+function NoSuch({ why }: { why: string }) {
+  const list = path.value.split("/")[1] ?? "";
+  const [one, all] = list === "dead" ? ["group", "dead letters"] : [list === "batches" ? "batch" : list.slice(0, -1), list];
+  return <p>There is no such {one}: {why.replace("invalid value: ", "")}. <a href={href("/" + list)}>All {all}</a></p>;
 }
 
 /** In place of what is not there yet: lines, or why it does not come. */

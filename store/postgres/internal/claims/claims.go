@@ -372,7 +372,7 @@ func (s *Store) claim(
 		clear(taken)
 		lanes, seen = nil, sight{}
 		if !of.gates {
-			return s.Send(ctx, taking)
+			return s.SendSticky(ctx, &s.Claiming, taking)
 		}
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return judged.run(ctx, s, t) })
 	})

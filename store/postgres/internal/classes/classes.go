@@ -42,6 +42,9 @@ func (s *Store) SetRetention(ctx context.Context, class store.RetentionClass) (i
 					was = &all[i]
 				}
 			}
+			if err := class.Allows(was); err != nil {
+				return err
+			}
 			if others >= store.MostRetentionClasses {
 				return store.TooManyRetentions(class.Name)
 			}
@@ -107,7 +110,8 @@ func (s *Store) RetentionClasses(ctx context.Context) (all []store.RetentionClas
 }
 
 // DeleteRetention is that of store.Retentions, without the class of its error.
-func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) error {
+func (s *Store) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
+	name := class.Name
 	if err := store.CheckRetentionName(name); err != nil {
 		return err
 	}
@@ -136,10 +140,13 @@ func (s *Store) DeleteRetention(ctx context.Context, name string, actor string) 
 			if !there || at < 0 {
 				return store.NoRetention(name)
 			}
+			if err := class.Allows(&all[at]); err != nil {
+				return err
+			}
 			if err := t.Run(ctx, "class_delete", nil, name); err != nil {
 				return err
 			}
-			return local.Record(ctx, t, s.Micros(), audited.RetentionDeleted(&all[at], actor))
+			return local.Record(ctx, t, s.Micros(), audited.RetentionDeleted(&all[at], class.SetBy))
 		})
 	})
 }

@@ -24,8 +24,10 @@ func (l *List) Add(job *store.Job, after []store.Dependency) {
 	}
 }
 
-// Open finds out which of them have to be waited for, and for which there is no predecessor.
-func (l *List) Open(ctx context.Context, t pg.Runner) (open List, missing map[store.ID]store.ID, err error) {
+// Open finds out which of them have to be waited for, and for which there is no predecessor. waits
+// are predecessors that the job waits for already: such an edge is put again however they have
+// ended, with the policy that is given now.
+func (l *List) Open(ctx context.Context, t pg.Runner, waits map[store.ID]bool) (open List, missing map[store.ID]store.ID, err error) {
 	states := make([]store.State, len(l.on))
 	there := make([]bool, len(l.on))
 	err = t.Run(ctx, "edge_look", func(r pg.Row) error {
@@ -40,7 +42,7 @@ func (l *List) Open(ctx context.Context, t pg.Runner) (open List, missing map[st
 	missing = map[store.ID]store.ID{}
 	for i := range l.on {
 		switch job := store.ID(l.jobs[i].Bytes); {
-		case there[i] && store.FailurePolicy(l.policies[i]).Lets(states[i]):
+		case there[i] && !waits[l.on[i].Bytes] && store.FailurePolicy(l.policies[i]).Lets(states[i]):
 		case there[i]:
 			open.on, open.jobs, open.policies = append(open.on, l.on[i]), append(open.jobs, l.jobs[i]), append(open.policies, l.policies[i])
 		case missing[job] == store.ID{}: // the first tells
@@ -49,9 +51,6 @@ func (l *List) Open(ctx context.Context, t pg.Runner) (open List, missing map[st
 	}
 	return open, missing, err
 }
-
-// On are the predecessors.
-func (l *List) On() []pgtype.UUID { return l.on }
 
 // Put writes them, and holds the jobs that have a pointer and are not held. It returns these. With
 // mark the bodies of predecessors are marked that can be had at this moment; it is for transactions

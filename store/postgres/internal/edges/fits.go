@@ -10,8 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Fits reports why a job cannot wait for these others too, a *store.DependencyError.
-func Fits(ctx context.Context, t pg.Runner, job store.ID, on []pgtype.UUID) error {
+// More finds out which others a job that is there has to wait for from now on, those included that
+// it waits for already. The error is a *store.DependencyError if it cannot.
+func More(ctx context.Context, t pg.Runner, job *store.Job, after []store.Dependency) (List, error) {
 	waits := map[store.ID]bool{}
 	err := t.Run(ctx, "edges_of", func(r pg.Row) error {
 		var id pgtype.UUID
@@ -19,10 +20,24 @@ func Fits(ctx context.Context, t pg.Runner, job store.ID, on []pgtype.UUID) erro
 		err := r.Scan(&id, &policy)
 		waits[id.Bytes] = true
 		return err
-	}, pg.UUIDOf(job))
-	if err != nil || len(on) == 0 {
-		return err
+	}, pg.UUIDOf(job.ID))
+	if err != nil {
+		return List{}, err
 	}
+	var all List
+	all.Add(job, after)
+	open, missing, err := all.Open(ctx, t, waits)
+	if err != nil || open.IsEmpty() && len(missing) == 0 {
+		return List{}, err
+	}
+	if on, is := missing[job.ID]; is {
+		return List{}, &store.DependencyError{Job: job.ID, On: on, Fault: store.MissingPredecessor}
+	}
+	return open, fits(ctx, t, job.ID, open.on, waits)
+}
+
+// fits reports why a job cannot wait for these others too, a *store.DependencyError.
+func fits(ctx context.Context, t pg.Runner, job store.ID, on []pgtype.UUID, waits map[store.ID]bool) error {
 	for _, id := range on {
 		waits[id.Bytes] = true
 	}

@@ -177,6 +177,7 @@ func asking(perKey bool, statements ...pg.Statement) []pg.Statement {
 // DeleteLimit is that of store.Limits, without the class of its error.
 func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force bool, actor string) error {
 	var held *store.HeldError
+	refused := false
 	err := pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 			id, perKey := int64(0), false
@@ -196,7 +197,7 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 			}, id); err != nil {
 				return err
 			}
-			if len(held.Holders) > 0 && !force {
+			if refused = len(held.Holders) > 0 && !force && !perKey; refused {
 				now, before := s.wanted()
 				return t.Run(ctx, "limit_wanted", nil, id, now, before)
 			}
@@ -208,7 +209,7 @@ func (s *Store) DeleteLimit(ctx context.Context, namespace, name string, force b
 			return local.Record(ctx, t, s.Micros(), audited.LimitDeleted(&was[0], len(held.Holders) > 0, actor))
 		})
 	})
-	if err == nil && len(held.Holders) > 0 && !force {
+	if err == nil && refused {
 		return held
 	}
 	return err
@@ -237,6 +238,19 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 	if err := params.Check(); err != nil {
 		return nil, err
 	}
+	granted, err := s.grant(ctx, &params)
+	if params.Tell && pg.CodeOf(err) == codeTooMuch {
+		params.Tell = false
+		granted, err = s.grant(ctx, &params)
+	}
+	return granted, err
+}
+
+// codeTooMuch is PostgreSQL's code for a notification for which there is no room, as some session
+// has listened for long and not read any. Slots are given back all the same.
+const codeTooMuch = "54000"
+
+func (s *Store) grant(ctx context.Context, params *store.GrantParams) ([]store.Grant, error) {
 	n := len(params.Asks)
 	limits, versions, keeps, wants := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	for i, a := range params.Asks {
@@ -245,16 +259,21 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 	var alive bool
 	var granted []store.Grant
 	now, before := s.wanted()
+	channel, origin := "", ""
+	if params.Tell {
+		channel, origin = s.Channel(), s.Origin()
+	}
 	lock := pg.Statement{Name: "limits_lock", Args: []any{params.Node, limits}}
 	give := pg.Statement{
-		Name: "grant", Args: []any{params.Node, params.Call, limits, versions, keeps, wants, now, before, s.wishes()},
+		Name: "grant", Args: []any{params.Node, params.Call, limits, versions, keeps, wants, now, before, s.wishes(), channel, origin},
 		Each: func(r pg.Row) error {
 			alive = true
 			var id, capacity, others, held, part *int64
-			if err := r.Scan(&id, &capacity, &others, &held, &part); err != nil || id == nil {
+			var told *bool
+			if err := r.Scan(&id, &capacity, &others, &held, &part, &told); err != nil || id == nil {
 				return err
 			}
-			g := store.Grant{Limit: *id, Slots: int(*held), Capacity: int(*capacity), Held: int(*others + *held)}
+			g := store.Grant{Limit: *id, Slots: int(*held), Capacity: int(*capacity), Held: int(*others + *held), Told: told != nil}
 			if part != nil {
 				g.Part = int(*part)
 			}
@@ -264,7 +283,7 @@ func (s *Store) Grant(ctx context.Context, params store.GrantParams) ([]store.Gr
 	}
 	err := pg.RetryOnConflict(ctx, func() error {
 		alive, granted = false, nil
-		return s.Send(ctx, lock, give)
+		return s.SendSticky(ctx, &s.Granting, lock, give)
 	})
 	switch {
 	case err != nil:

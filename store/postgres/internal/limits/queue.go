@@ -27,8 +27,14 @@ func (s *Store) SetQueue(ctx context.Context, params store.SetQueueParams) (set 
 				}
 				return err
 			}, params.Namespace, params.Queue, now)
-			if set = params.After(was, pg.TimeOf(now)); err != nil || set == was {
+			if err == nil {
+				err = params.Allows(was)
+			}
+			if err != nil {
 				return err
+			}
+			if set = params.After(was, pg.TimeOf(now)); set == was {
+				return nil
 			}
 			var text *string
 			if document := set.Encode(); document != "" {

@@ -113,6 +113,9 @@ func newOrigin() string {
 	return hex.EncodeToString(b[:])
 }
 
+// Origin is what the store calls itself in notifications, whose own it does not hear.
+func (s *Store) Origin() string { return s.origin }
+
 // Channel is what the stores of this schema notify each other on.
 func (s *Store) Channel() string { return "holdfast:" + s.SchemaName }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/edges"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/locks"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
@@ -59,19 +60,13 @@ func (s *Store) depend(ctx context.Context, t pg.Session, params store.DependPar
 		return 0, false, err
 	case !found:
 		return 0, false, store.NoJob(params.Job)
+	case r.Parent != store.ID{}:
+		return 0, false, refusal.ChildAfter(params.Job)
 	case r.LeaseNumber > 0 || r.State != store.Available && r.State != store.Scheduled && !held:
 		return 0, false, store.JobIs(params.Job, r.State)
 	}
-	var all edges.List
-	all.Add(&r.Job, params.On)
-	open, missing, err := all.Open(ctx, t)
-	if err != nil {
-		return 0, false, err
-	}
-	if on, is := missing[params.Job]; is {
-		return 0, false, &store.DependencyError{Job: params.Job, On: on, Fault: store.MissingPredecessor}
-	}
-	if err := edges.Fits(ctx, t, params.Job, open.On()); err != nil || len(open.On()) == 0 {
+	open, err := edges.More(ctx, t, &r.Job, params.On)
+	if err != nil || open.IsEmpty() {
 		return r.State, false, err
 	}
 	now, err := open.Put(ctx, t, s.Micros(), true)

@@ -22,10 +22,16 @@ type Conns interface {
 }
 
 // pgxConns are the connections of a pool of pgx.
-type pgxConns struct{ pool *pgxpool.Pool }
+type pgxConns struct {
+	pool  *pgxpool.Pool
+	kinds *Kinds // that may keep some of them, or nil
+}
 
 // With implements Conns.
 func (c pgxConns) With(ctx context.Context, f func(*pgx.Conn) error) error {
+	if c.kinds != nil {
+		c.kinds.yield()
+	}
 	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return err

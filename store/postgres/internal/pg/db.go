@@ -13,6 +13,7 @@ type DB struct {
 	Options
 
 	Conns   Conns
+	*Kinds  // of calls that keep a connection, never nil
 	Texts   map[string]string
 	prelude string // what pins plans for one pipeline, or "" if the connections do it
 	begins  bool   // a pipeline begins its transaction, because the default isolation is another one

@@ -17,7 +17,10 @@
 //
 // The connections are those of a pool of pgx, or of a pool of database/sql with pgx's driver, which
 // has a connection of pgx inside each of its own (Conns). So pipelines and prepared statements are
-// the same in both. What must not wait for the pool opens a connection beside it (Beside).
+// the same in both. What must not wait for the pool opens a connection beside it (Beside). Claims,
+// calls for slots and batches of writes go by one connection each while they follow each other
+// (Sticky), as each connection plans a statement for itself. What is kept and not used goes back
+// when the pool has no other.
 //
 // # Plans
 //
@@ -42,7 +45,8 @@
 //
 // # Mutexes
 //
-// vital.mu is held while the connection of beats is made and used, by beats alone.
+// vital.mu is held while the connection of beats is made and used, by beats alone. The mutex of a
+// Sticky is held during a call; another one that meets it goes by any connection of the pool.
 //
 // # Imports
 //

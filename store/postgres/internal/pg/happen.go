@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -39,9 +40,17 @@ func (a *asked) undo(done bool) {
 
 // asks reports whether a statement does what people ask for: the audit tells of it, and it answers
 // with a row, or writes one, for each change. Of a batch that is made the audit tells nothing.
-func asks(name string) bool {
-	return name == "batch_insert" || strings.Contains(statements[name], "INSERT INTO {schema}.audit ")
-}
+func asks(name string) bool { return asking()[name] }
+
+var asking = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{"batch_insert": true}
+	for name, text := range statements() {
+		if strings.Contains(text, "INSERT INTO {schema}.audit ") {
+			names[name] = true
+		}
+	}
+	return names
+})
 
 // asksAny reports whether one of the statements does what people ask for.
 func asksAny(list []Statement) bool {

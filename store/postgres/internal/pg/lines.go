@@ -76,5 +76,10 @@ func (ls *lines) cut() {
 func (d *DB) closePool() {
 	cutting := time.AfterFunc(closePatience, d.lines.cut)
 	defer cutting.Stop()
-	d.Conns.Close()
+	var ended sync.WaitGroup
+	for _, kind := range d.all() {
+		ended.Go(kind.end)
+	}
+	d.Conns.Close() // gives up connections that are being made, for which a kind may wait
+	ended.Wait()
 }

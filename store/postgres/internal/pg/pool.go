@@ -22,20 +22,20 @@ const oldestServer = 14
 
 // OnPool returns the database of a pool of the caller's.
 func OnPool(pool *pgxpool.Pool, options Options) *DB {
-	return onCallers(pgxConns{pool}, options)
+	return onCallers(pgxConns{pool, nil}, options)
 }
 
 // OnSQL returns the database of a pool of the caller's of database/sql.
 func OnSQL(db *sql.DB, options Options) *DB { return onCallers(&sqlConns{db: db}, options) }
 
 func onCallers(conns Conns, options Options) *DB {
-	return &DB{Options: options, Conns: conns, Texts: statementsIn(options.SchemaName), prelude: prelude(pins)}
+	return &DB{Options: options, Conns: conns, Kinds: &Kinds{}, Texts: statementsIn(options.SchemaName), prelude: prelude(pins)}
 }
 
 // Dial opens a pool of our own, whose connections have the pins and the vigils; or none of them,
 // where something in between refuses settings.
 func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, error) {
-	s := &DB{Options: options, Texts: statementsIn(options.SchemaName)}
+	s := &DB{Options: options, Kinds: &Kinds{}, Texts: statementsIn(options.SchemaName)}
 	s.lines.through(config)
 	if config.ConnConfig.RuntimeParams["application_name"] == "" && !s.NoSession {
 		config.ConnConfig.RuntimeParams["application_name"] = ApplicationName(s.SchemaName)
@@ -48,7 +48,10 @@ func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, er
 		pinned.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 		pool, err := newPool(ctx, pinned)
 		if !refusesSettings(err) {
-			s.Conns = pgxConns{pool}
+			s.Conns = pgxConns{pool, s.Kinds}
+			if err == nil {
+				s.stick(pool)
+			}
 			return s, err
 		}
 		s.NoSession = true
@@ -57,7 +60,7 @@ func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, er
 	s.prelude = prelude(pins)
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	pool, err := newPool(ctx, config)
-	s.Conns = pgxConns{pool}
+	s.Conns = pgxConns{pool, s.Kinds}
 	return s, err
 }
 
@@ -133,7 +136,7 @@ func (d *DB) Close(ownPool bool) {
 func newPool(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
 	// By default a connection that was idle for a second is pinged, which doubles the traffic of an
 	// idle node. Its beats use the connection that was used last; what lay about for longer than a
-	// beat is still tested.
+	// beat, or was kept and then lay about, is still tested.
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > 10*time.Second }
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

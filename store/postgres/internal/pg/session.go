@@ -169,6 +169,14 @@ func (d *DB) sendOnce(ctx context.Context, list []Statement) error {
 	return d.Conns.With(ctx, func(conn *pgx.Conn) error { return d.sendOn(ctx, conn, list) })
 }
 
+// SendSticky is Send for a kind of call.
+func (d *DB) SendSticky(ctx context.Context, kind *Sticky, list ...Statement) error {
+	if d.IsClosed() || store.RequestIn(ctx) != nil || !kind.take() {
+		return d.Send(ctx, list...)
+	}
+	return d.denied(ctx, kind.with(ctx, func(conn *pgx.Conn) error { return d.sendOn(ctx, conn, list) }))
+}
+
 // sendOn is send on a connection.
 func (d *DB) sendOn(ctx context.Context, conn *pgx.Conn, list []Statement) error {
 	batch := &pgx.Batch{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,11 +19,13 @@ var sqlFiles embed.FS
 
 // statements are the texts of the sql directory by name, as InSchema takes them. What stands in
 // those files is explained in store/internal/sqltext.
-var statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
-	Params: sqltext.Numbered,
-	Names:  sqltext.Codes(codes),
-	Later:  []string{"schema", "schema_name", "fence", "table", "day", "from", "to"},
-}))
+var statements = sync.OnceValue(func() map[string]string {
+	return sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
+		Params: sqltext.Numbered,
+		Names:  sqltext.Codes(codes),
+		Later:  []string{"schema", "schema_name", "fence", "table", "day", "from", "to"},
+	}))
+})
 
 // Never is the due time of what no time wakes.
 const Never = math.MaxInt64
@@ -111,6 +114,8 @@ var codes = map[string]int64{
 	"gates_asked":  gatesAsked,
 	"sweep_after":  store.SweepAfter.Microseconds(),
 
+	"wake_slots_free": int64(store.WakeSlotsFree),
+
 	"feed_part": feedPart, "untold_passed": untoldPassed,
 
 	"claim_ranges": claimRanges, "claim_fair_ranges": fairRanges, "claim_more": claimMore, "claim_seen": ClaimSeen,
@@ -129,9 +134,10 @@ var codes = map[string]int64{
 
 // statementsIn returns the statements for a schema.
 func statementsIn(schema string) map[string]string {
-	texts := make(map[string]string, len(statements))
-	for name, text := range statements {
-		texts[name] = InSchema(text, schema)
+	texts := make(map[string]string, len(statements()))
+	put := inSchema(schema)
+	for name, text := range statements() {
+		texts[name] = put.Replace(text)
 	}
 	return texts
 }
@@ -141,10 +147,12 @@ func statementsIn(schema string) map[string]string {
 // between dollars, which a name may have. {fence} is the number of the advisory lock of the
 // journals of node t.id, made of both names: all who take it have to mean the same, so it is
 // written here.
-func InSchema(text, schema string) string {
+func InSchema(text, schema string) string { return inSchema(schema).Replace(text) }
+
+func inSchema(schema string) *strings.Replacer {
 	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
 	fence := "hashint8extended(t.id, hashtextextended(" + name + ", 0))"
-	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{schema_name}", name, "{fence}", fence).Replace(text)
+	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{schema_name}", name, "{fence}", fence)
 }
 
 // Text returns a statement. An unknown name is a mistake in this package.

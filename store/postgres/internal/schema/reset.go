@@ -17,13 +17,6 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// tables and functions are all that the migrations make. Partitions, indexes and sequences go with
-// their tables.
-var (
-	tables    = sqltext.Made(migrations, "CREATE TABLE {schema}.")
-	functions = sqltext.Made(migrations, "CREATE FUNCTION {schema}.")
-)
-
 const (
 	// resetWait is how long a reset waits for a lock. Everybody else queues up behind it.
 	resetWait = 10 * time.Second
@@ -90,8 +83,9 @@ func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err erro
 	return version, nil
 }
 
-// dropAll drops the triggers, the functions, some of which take rows of the tables, and then the
-// tables. What something else depends on is not dropped.
+// dropAll drops all that the migrations make: the triggers, the functions, some of which take rows
+// of the tables, and then the tables, with which their partitions, indexes and sequences go. What
+// something else depends on is not dropped.
 func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 	var all strings.Builder
 	for _, m := range migrations {
@@ -102,7 +96,7 @@ func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 		var function string
 		defer func() { ours = append(ours, function) }()
 		return r.Scan(&function)
-	}, s.SchemaName, functions, all.String())
+	}, s.SchemaName, sqltext.Made(migrations, "CREATE FUNCTION {schema}."), all.String())
 	if err != nil {
 		return err
 	}
@@ -119,6 +113,7 @@ func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 			return err
 		}
 	}
+	tables := sqltext.Made(migrations, "CREATE TABLE {schema}.")
 	names := make([]string, len(tables))
 	for i, table := range tables {
 		names[i] = pgx.Identifier{s.SchemaName, table}.Sanitize()

@@ -256,7 +256,7 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	}
 	list = append(list, s.newQueues(entries, b.now)...)
 	list = append(list, attributesAhead(simple, b.unique, b.now)...)
-	if err := s.Send(ctx, list...); err != nil {
+	if err := s.SendSticky(ctx, &s.Writing, list...); err != nil {
 		return err
 	}
 	for _, e := range simple {

@@ -116,7 +116,7 @@ func await(ctx context.Context, t pg.Runner, entries []*Entry, now int64, mark b
 	if all.IsEmpty() {
 		return nil, nil
 	}
-	open, missing, err := all.Open(ctx, t)
+	open, missing, err := all.Open(ctx, t, nil)
 	if err != nil || len(missing) > 0 {
 		return missing, err
 	}

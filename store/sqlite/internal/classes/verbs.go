@@ -43,6 +43,9 @@ func (v Verbs) SetRetention(ctx context.Context, class store.RetentionClass) (is
 				break
 			}
 		}
+		if err := class.Allows(was); err != nil {
+			return err
+		}
 		if len(all) >= store.MostRetentionClasses {
 			return store.TooManyRetentions(class.Name)
 		}
@@ -106,7 +109,8 @@ func (v Verbs) RetentionClasses(ctx context.Context) (all []store.RetentionClass
 }
 
 // DeleteRetention implements store.Retentions.
-func (v Verbs) DeleteRetention(ctx context.Context, name string, actor string) error {
+func (v Verbs) DeleteRetention(ctx context.Context, class store.RetentionClass) error {
+	name := class.Name
 	if err := store.CheckRetentionName(name); err != nil {
 		return err
 	}
@@ -128,12 +132,15 @@ func (v Verbs) DeleteRetention(ctx context.Context, name string, actor string) e
 		if at < 0 {
 			return store.NoRetention(name)
 		}
+		if err := class.Allows(&all[at]); err != nil {
+			return err
+		}
 		s := t.Stmt("class_delete")
 		s.BindText(name)
 		if err := db.Exec(s); err != nil {
 			return err
 		}
-		return core.AuditChange(t, 0, audited.RetentionDeleted(&all[at], actor))
+		return core.AuditChange(t, 0, audited.RetentionDeleted(&all[at], class.SetBy))
 	})
 }
 

@@ -23,6 +23,7 @@ type Database struct {
 	FirstVersion int64  // of the data, when it was opened
 
 	Place db.Place
+	Own   OwnWrites
 	Lanes LaneCache
 	Tails TailCache
 	Lives db.LifeLocks

@@ -49,6 +49,8 @@ func (s *Database) Move(
 		if err := c.BeginImmediate(); err != nil {
 			return err
 		}
+		s.Own.begin()
+		defer s.Own.end()
 		wakes, err = s.commit(c, store.RequestIn(ctx), f)
 		return err
 	})

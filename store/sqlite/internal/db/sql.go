@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -21,11 +22,13 @@ var sqlFiles embed.FS
 // A limit is written LIMIT ? + 0: the planner looks at the value of a bare parameter there, and
 // SQLite then prepares the statement again each time it is bound, which cost a claim of one job
 // half of its time.
-var Statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
-	Params: sqltext.InOrder,
-	Names:  sqltext.Codes(codes),
-	Rows:   RowsAtOnce,
-}))
+var Statements = sync.OnceValue(func() map[string]string {
+	return sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
+		Params: sqltext.InOrder,
+		Names:  sqltext.Codes(codes),
+		Rows:   RowsAtOnce,
+	}))
+})
 
 // RowsAtOnce is how many rows one statement inserts: a statement has a price of its own, which is a
 // third of that of a row.
@@ -67,7 +70,7 @@ var codes = map[string]int64{
 
 // TextOf returns a statement's text. An unknown name is a mistake in this package.
 func TextOf(name string) string {
-	text, ok := Statements[name]
+	text, ok := Statements()[name]
 	if !ok {
 		panic(fmt.Sprintf("sqlite: no statement is named %q", name))
 	}

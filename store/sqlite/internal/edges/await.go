@@ -6,8 +6,9 @@ import (
 )
 
 // Look tells which of the dependencies of a job it has to wait for, or refuses one that has no
-// job, with a *store.DependencyError.
-func Look(t *core.Tx, namespace string, id store.ID, after []store.Dependency) (
+// job, with a *store.DependencyError. waits are predecessors that the job waits for already: such
+// an edge is put again however they have ended, with the policy that is given now.
+func Look(t *core.Tx, namespace string, id store.ID, after []store.Dependency, waits map[store.ID]bool) (
 	refused error, open []store.Dependency, err error,
 ) {
 	for _, d := range store.Distinct(after) {
@@ -25,7 +26,7 @@ func Look(t *core.Tx, namespace string, id store.ID, after []store.Dependency) (
 		if err != nil {
 			return nil, nil, err
 		}
-		if !d.IfFailed.Lets(f.State) {
+		if waits[d.On] || !d.IfFailed.Lets(f.State) {
 			open = append(open, d)
 		}
 	}

@@ -231,7 +231,7 @@ func (v Verbs) DeleteLimit(ctx context.Context, namespace, name string, force bo
 			return err
 		case l.ID == 0:
 			return store.NoLimit(namespace, name)
-		case len(l.Holders) > 0 && !force:
+		case len(l.Holders) > 0 && !force && !l.PerKey:
 			held = &store.HeldError{Namespace: namespace, Name: name, Holders: l.Holders}
 			return want(t, l.ID)
 		}
@@ -263,6 +263,7 @@ func want(t *core.Tx, limits ...int64) error {
 	s.BindInt(t.Now)
 	s.BindText(string(text))
 	s.BindInt(t.Now - store.WantedEvery.Microseconds())
+	s.BindInt(t.Now)
 	return db.Exec(s)
 }
 

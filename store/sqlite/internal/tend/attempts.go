@@ -27,6 +27,9 @@ func (v Verbs) SetQueue(ctx context.Context, params store.SetQueueParams) (set s
 		if err != nil {
 			return err
 		}
+		if err := params.Allows(was); err != nil {
+			return err
+		}
 		set = params.After(was, db.TimeOf(t.Now))
 		s := t.Stmt("queue_set")
 		db.BindOptText(s, set.Encode())

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/refusal"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/edges"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
@@ -39,15 +40,22 @@ func depend(t *core.Tx, params store.DependParams) (store.State, error) {
 	if !found {
 		return 0, store.NoJob(params.Job)
 	}
+	if b.Parent != (store.ID{}) {
+		return 0, refusal.ChildAfter(b.ID)
+	}
 	state, blocked, held, err := startable(t, b)
 	if err != nil {
 		return 0, err
 	}
-	refused, open, err := edges.Look(t, b.Namespace, b.ID, params.On)
+	waits, err := waitsFor(t, b.ID)
+	if err != nil {
+		return 0, err
+	}
+	refused, open, err := edges.Look(t, b.Namespace, b.ID, params.On, waits)
 	if err != nil || refused != nil {
 		return 0, firstOf(err, refused)
 	}
-	if err := fits(t, b.ID, open); err != nil || len(open) == 0 {
+	if err := fits(t, b.ID, open, waits); err != nil || len(open) == 0 {
 		return state, err
 	}
 	if err := edges.Await(t, b.ID, open); err != nil || held {
@@ -78,16 +86,18 @@ func startable(t *core.Tx, b *core.Body) (state store.State, blocked, held bool,
 	return state, blocked, state == store.Waiting, nil
 }
 
-// fits reports why a job cannot wait for these others too, a *store.DependencyError.
-func fits(t *core.Tx, id store.ID, open []store.Dependency) error {
+// waitsFor are the jobs that a job waits for already.
+func waitsFor(t *core.Tx, id store.ID) (map[store.ID]bool, error) {
 	has, err := edges.Of(t, id)
-	if err != nil {
-		return err
-	}
 	waits := make(map[store.ID]bool, len(has))
 	for _, e := range has {
 		waits[e.On] = true
 	}
+	return waits, err
+}
+
+// fits reports why a job cannot wait for these others too, a *store.DependencyError.
+func fits(t *core.Tx, id store.ID, open []store.Dependency, waits map[store.ID]bool) error {
 	for _, d := range open {
 		waits[d.On] = true
 		cycle, err := edges.IsCycle(t, d.On, id)

@@ -8,6 +8,7 @@
 //	unserved   jobs whose kind no node knows
 //	watch      tells of commits of others
 //	pace       how often it looks for them, and tells
+//	ears       hears that there may be some
 //	freed      which slots of limits a node of this store waits for
 //
 // # What it promises
@@ -27,6 +28,6 @@
 //
 // # Imports
 //
-// Of ours, store, lists, core, db, generations, keys, and work, which knows how waits and requests
-// are written.
+// Of ours, store, lists, core, db, filewatch, generations, keys, and work, which knows how waits
+// and requests are written.
 package view

@@ -88,5 +88,53 @@ func TestPace(t *testing.T) {
 		if looks < 100*eagerest || looks > 102*eagerest+told {
 			t.Errorf("in 100 intervals it looks %d times", looks)
 		}
+		// Nothing is written while the jobs run for whose slots it waits.
+		for range 1000 {
+			p.tells(false, now)
+			wait := p.next(true, now)
+			if wait > poll/lazily {
+				t.Fatalf("when nothing was written for %v it waits %v", now.Sub(p.changed), wait)
+			}
+			now = now.Add(wait)
+		}
+		if wait := p.next(true, now); wait != poll/lazily {
+			t.Errorf("when nothing was written for %v it waits %v", now.Sub(p.changed), wait)
+		}
 	})
+}
+
+// TestHeardPace: what another store has written is looked for until it is seen, less often after a
+// while, and what was written by whichever store keeps the next look from being far off.
+func TestHeardPace(t *testing.T) {
+	const poll = 20 * time.Millisecond
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	p := pace{poll: poll, changed: now.Add(-time.Hour), heard: now.Add(-time.Hour)}
+	if !p.quiet(now) || p.next(false, now) != poll {
+		t.Errorf("without any write it waits %v", p.next(false, now))
+	}
+	if p.hears(false, now); p.quiet(now) || p.next(false, now) != poll {
+		t.Errorf("after one of its own it waits %v", p.next(false, now))
+	}
+	looks, heard := 0, now.Add(time.Minute)
+	now = heard
+	for p.hears(true, now); now.Sub(heard) < quietAfter; looks++ {
+		if p.tells(false, now) || p.quiet(now) {
+			t.Fatal("it is as if it had been seen")
+		}
+		wait := p.next(false, now)
+		if since := now.Sub(heard); wait > poll || wait > max(since/4, heardLook) {
+			t.Fatalf("%v after it was heard it waits %v", since, wait)
+		}
+		now = now.Add(wait)
+	}
+	if looks > 100 {
+		t.Errorf("it looks %d times for what is not there", looks)
+	}
+	if !p.quiet(now) {
+		t.Error("it is looked for as if there were no end")
+	}
+	p.hears(true, now)
+	if !p.tells(true, now) || p.next(false, now) != poll/10 || p.quiet(now) {
+		t.Errorf("after it was seen it waits %v", p.next(false, now))
+	}
 }

@@ -24,11 +24,13 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 		looks.poll = watchAgain
 	}
 	seen, asked := v.d.FirstVersion, map[int64]int64{}
+	ears := v.listen()
+	defer ears.close()
 	for {
 		version, err := v.d.DataVersion(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // the end of ctx is the end of the watch, not a failure of it
+			return nil // the end of ctx is the end of the watch, not a failure of it
 		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDatabaseGone):
 			return db.Classify("watch", err)
 		case err != nil:
@@ -38,7 +40,7 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 		}
 		changed, now := version != seen && v.poll > 0, time.Now()
 		seen = version
-		if changed {
+		if ears.found(changed); changed {
 			for _, w := range v.newlyFreed(ctx, now) {
 				wake(w)
 			}
@@ -49,7 +51,35 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 				wake(w)
 			}
 		}
-		_ = db.Pause(ctx, looks.next(v.awaited.any(), time.Now())) // the end of ctx is found above
+		v.rest(ctx, &looks, ears)
+	}
+}
+
+// rest waits until the next look, or until ctx ends. A write that is heard brings it forward, and
+// where all are heard it is far off while there are none.
+func (v Verbs) rest(ctx context.Context, looks *pace, ears *ears) {
+	now := time.Now()
+	wait := looks.next(v.awaited.any(), now)
+	if ears.trusted() && looks.quiet(now) {
+		ears.far, wait = true, max(wait, watchAgain)
+	}
+	due := now.Add(wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-ears.written():
+		}
+		now := time.Now()
+		looks.hears(ears.hear(), now)
+		if next := now.Add(looks.next(v.awaited.any(), now)); next.Before(due) {
+			due = next
+		}
+		timer.Reset(time.Until(due))
 	}
 }
 

@@ -79,7 +79,7 @@ func Enqueue(t *core.Tx, q *store.Enqueue) (err error) {
 		if known, err := t.Known(q); known || err != nil {
 			return err
 		}
-		if q.Err, awaits, err = edges.Look(t, q.Job.Namespace, q.Job.ID, q.After); q.Err != nil || err != nil {
+		if q.Err, awaits, err = edges.Look(t, q.Job.Namespace, q.Job.ID, q.After, nil); q.Err != nil || err != nil {
 			return err
 		}
 	}

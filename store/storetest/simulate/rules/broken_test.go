@@ -429,6 +429,6 @@ func tellsNothing(store.Store) (store.Closed, error) { return store.Closed{}, ni
 
 // firstTurn numbers claims so that all turns begin with the same shard.
 func firstTurn(_ store.Store, p *store.ClaimParams) func() {
-	p.Seq <<= 32
+	p.Seq = p.Seq<<30 + 1<<20 - p.Seq
 	return func() {}
 }

@@ -55,14 +55,15 @@ func (r *edgeRule) check(c *change) {
 	}
 }
 
-// begin notes what a job comes after from now on: those that do not let it go already.
+// begin notes what a job comes after from now on: those that do not let it go already, and those
+// that it waits for, with another policy.
 func (r *edgeRule) begin(id store.ID, after []store.Dependency) {
 	for _, d := range store.Distinct(after) {
 		on := r.e.jobs[d.On]
 		if on == nil {
 			play.Brokenf("Edges", "%s comes after %s, which is not there", short(id), short(d.On))
 		}
-		if d.IfFailed.Lets(on.State) {
+		if _, waits := r.waits[id][d.On]; !waits && d.IfFailed.Lets(on.State) {
 			continue
 		}
 		if r.waits[id] == nil {

@@ -66,7 +66,7 @@ FROM {schema}.api_key WHERE namespace = @namespace AND id > @after ORDER BY id L
 WITH made AS (
   INSERT INTO {schema}.api_key (id, hash, name, namespace, role, scopes, created_at, created_by, expires_at, over_at)
   VALUES (@id, @hash, @name, @namespace, @role, @scopes, @now, @actor, @ends, @ends)
-  ON CONFLICT (id) DO NOTHING RETURNING id
+  ON CONFLICT DO NOTHING RETURNING id -- by each index: what is not named would fail where two come at once
 )
 INSERT INTO {schema}.audit (at, actor, action, namespace, kind, name, detail, after)
 SELECT @now, @actor, 'create', nullif(@namespace, ''), 'key', id, 'API key ' || id, @after FROM made;

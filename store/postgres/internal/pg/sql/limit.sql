@@ -97,7 +97,7 @@ SELECT g.node, g.held FROM {schema}.limit_grant g WHERE g.rule = @id AND g.held 
 -- Notes that slots of it are wanted.
 -- name: limit_wanted
 -- params: @id bigint, @now bigint, @before bigint
-UPDATE {schema}.limit_rule l SET wanted_at = @now WHERE l.id = @id AND (l.wanted_at IS NULL OR l.wanted_at <= @before);
+UPDATE {schema}.limit_rule l SET wanted_at = @now WHERE l.id = @id AND (l.wanted_at IS NULL OR l.wanted_at <= @before OR l.wanted_at > @now);
 
 -- name: limit_delete
 -- params: @id bigint
@@ -146,17 +146,18 @@ ORDER BY l.id FOR NO KEY UPDATE;
 -- noted as wanted, unless they were a moment ago.
 --
 -- The commit waits for the disk only if the node gets slots of some limit. Who takes what another
--- one has given back commits after that one, and the log is in the order of the commits.
+-- one has given back commits after that one, and the log is in the order of the commits. Of what it
+-- gives back the same commit tells the others, if there is a channel.
 -- name: grant
 -- params: @node bigint, @call bigint, @limits bigint[], @versions bigint[], @keeps bigint[], @wants bigint[]
--- params: @now bigint, @before bigint, @since bigint
+-- params: @now bigint, @before bigint, @since bigint, @channel text, @origin text
 WITH alive AS MATERIALIZED (
   SELECT n.id FROM {schema}.node n WHERE n.id = @node AND n.dead_at IS NULL
 ), asked AS MATERIALIZED (
-  SELECT t.id, t.keep, t.want, l.capacity, l.unit, coalesce(o.held, 0) AS others, h.held AS had, h.call
+  SELECT t.id, t.keep, t.want, l.capacity, l.unit, l.namespace, l.name, coalesce(o.held, 0) AS others, h.held AS had, h.call
   FROM alive a CROSS JOIN unnest(@limits, @versions, @keeps, @wants) AS t (id, version, keep, want)
   CROSS JOIN LATERAL (
-    SELECT b.capacity, b.unit FROM {schema}.limit_rule b WHERE b.id = t.id AND b.version = t.version OFFSET 0
+    SELECT b.capacity, b.unit, b.namespace, b.name FROM {schema}.limit_rule b WHERE b.id = t.id AND b.version = t.version OFFSET 0
   ) l
   CROSS JOIN LATERAL (
     SELECT sum(b.held)::bigint AS held FROM {schema}.limit_grant b WHERE b.rule = t.id AND b.node <> @node
@@ -178,16 +179,20 @@ WITH alive AS MATERIALIZED (
   UPDATE {schema}.limit_rule r SET wanted_at = @now
   WHERE r.id = ANY (ARRAY(
     SELECT t.id FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g WHERE g.held < t.want
-  )) AND (r.wanted_at IS NULL OR r.wanted_at <= @before)
+  )) AND (r.wanted_at IS NULL OR r.wanted_at <= @before OR r.wanted_at > @now)
 ), lightly AS MATERIALIZED (
   SELECT CASE WHEN NOT EXISTS (
     SELECT 1 FROM given g CROSS JOIN LATERAL (SELECT b.had FROM parted b WHERE b.id = g.rule) h WHERE g.held > coalesce(h.had, 0)
   ) THEN set_config('synchronous_commit', 'off', true) END AS setting
+), told AS MATERIALIZED (
+  SELECT t.id, pg_notify(@channel, json_build_object('o', @origin, 'k', {wake_slots_free}, 'n', t.namespace, 'q', t.name)::text) AS at
+  FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g WHERE @channel <> '' AND g.held < t.had
 )
-SELECT t.id, t.capacity, t.others, t.held, t.part FROM alive a CROSS JOIN lightly LEFT JOIN (
-  SELECT t.id, t.capacity, t.others, g.held, t.part FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g
+SELECT t.id, t.capacity, t.others, t.held, t.part, t.told FROM alive a CROSS JOIN lightly LEFT JOIN (
+  SELECT t.id, t.capacity, t.others, g.held, t.part, (SELECT true FROM told b WHERE b.id = t.id) AS told
+  FROM parted t CROSS JOIN LATERAL (SELECT b.held FROM given b WHERE b.rule = t.id) g
   UNION ALL
-  SELECT t.id, t.capacity, t.others, t.had, t.part FROM parted t WHERE t.call = @call
+  SELECT t.id, t.capacity, t.others, t.had, t.part, NULL FROM parted t WHERE t.call = @call
 ) t ON true;
 
 -- Deletes what nodes hold that are not alive and have no claim record: one that this does not see

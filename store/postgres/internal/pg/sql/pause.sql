@@ -147,7 +147,7 @@ WITH gone AS (
   WHERE j.id = @job AND d.due = j.run_at AND d.id = j.id AND d.state = {waiting} AND (d.held OR @over)
   RETURNING d.id, d.lane, d.ordering_key, j.unique_key, j.unique_states,
     CASE WHEN NOT @over AND d.was_state IN ({scheduled}, {retryable}) AND d.was_due > @now THEN d.was_state ELSE {available} END AS state, d.was_due,
-    (d.held AND d.reason <> 'dependency') IS TRUE AS for_person
+    (d.held AND d.reason IS DISTINCT FROM 'dependency') IS TRUE AS for_person
 ), again AS MATERIALIZED (
   SELECT g.*, l.queue, l.priority, g.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = g.ordering_key AND k.id = g.id

@@ -45,15 +45,19 @@ WHERE (@namespace IS NULL OR s.namespace = @namespace) AND (@name IS NULL OR s.n
   AND (s.namespace, s.name) > (@after_namespace, @after_name)
 ORDER BY s.namespace, s.name LIMIT @limit;
 
+-- Not those that are paused, unless they have a job to be asked to stop.
+-- fragment: is_looked_at
+(s.paused_at IS NULL OR s.cancels IS NOT NULL)
+
 -- Schedules that are due, by time, and the next one that is not, if there are fewer: nothing is
 -- read of those behind. Where many have one time their order is that of the index.
 -- name: schedules_due
 -- params: @now bigint, @limit int
 (SELECT {{schedule_columns}} FROM {schema}.schedule s
-  WHERE s.next_at <= @now AND s.paused_at IS NULL ORDER BY s.next_at LIMIT @limit)
+  WHERE s.next_at <= @now AND {{is_looked_at}} ORDER BY s.next_at LIMIT @limit)
 UNION ALL
 (SELECT {{schedule_columns}} FROM {schema}.schedule s
-  WHERE s.next_at > @now AND s.paused_at IS NULL ORDER BY s.next_at LIMIT 1);
+  WHERE s.next_at > @now AND {{is_looked_at}} ORDER BY s.next_at LIMIT 1);
 
 -- name: schedule_insert
 -- params: @namespace text, @name text, @settings text, @declared text, @paused_at bigint, @paused_by text, @note text, @cursor bigint

@@ -33,11 +33,12 @@ VALUES (@namespace, @name, @settings, @declared, @capacity, @unit, @version, @cr
 UPDATE holdfast_limit_rule SET settings = @settings, declared = @declared, capacity = @capacity, unit = @unit, updated_at = @now, version = version + 1,
   key_period = @key_period, key_burst = @key_burst WHERE id = @id;
 
--- Notes that slots of limits are wanted, unless that was noted a moment ago.
+-- Notes that slots of limits are wanted, unless that was noted a moment ago. The clock may have
+-- been set back since then.
 -- name: limits_wanted
--- params: @now, @ids, @before
+-- params: @now, @ids, @before, @ahead
 UPDATE holdfast_limit_rule SET wanted_at = @now
-WHERE id IN (SELECT value FROM json_each(@ids)) AND (wanted_at IS NULL OR wanted_at <= @before);
+WHERE id IN (SELECT value FROM json_each(@ids)) AND (wanted_at IS NULL OR wanted_at <= @before OR wanted_at > @ahead);
 
 -- name: limit_delete
 DELETE FROM holdfast_limit_rule WHERE id = ?;

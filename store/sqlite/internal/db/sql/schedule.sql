@@ -16,15 +16,16 @@ WHERE (@any_namespace OR namespace = @namespace) AND (@any_name OR name = @name)
   AND (namespace, name) > (@after_namespace, @after_name)
 ORDER BY namespace, name LIMIT @limit + 0;
 
--- Those that are due, by time. Where many have one time their order is that of the index.
+-- Those that are due, by time, also paused ones that have a job to be asked to stop. Where many
+-- have one time their order is that of the index.
 -- name: schedules_due
 SELECT {{schedule_columns}}
 FROM holdfast_schedule INDEXED BY holdfast_schedule_due
-WHERE next_at <= ? AND paused_at IS NULL ORDER BY next_at LIMIT ? + 0;
+WHERE next_at <= ? AND (paused_at IS NULL OR cancels IS NOT NULL) ORDER BY next_at LIMIT ? + 0;
 
 -- name: schedules_next
 SELECT next_at FROM holdfast_schedule INDEXED BY holdfast_schedule_due
-WHERE next_at > ? AND paused_at IS NULL ORDER BY next_at LIMIT 1;
+WHERE next_at > ? AND (paused_at IS NULL OR cancels IS NOT NULL) ORDER BY next_at LIMIT 1;
 
 -- name: schedule_insert
 -- params: @namespace, @name, @settings, @declared, @paused_at, @paused_by, @note, @cursor, @next_at, @remaining, @cancels, @now, @same_now, @first_version

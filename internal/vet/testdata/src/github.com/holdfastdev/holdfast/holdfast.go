@@ -299,6 +299,12 @@ func (c *Client) SetQueue(ctx context.Context, name string, set store.AttemptSet
 	return store.QueueAttempts{}, nil
 }
 
+func (c *Client) SetQueueFrom(
+	ctx context.Context, name string, was store.QueueAttempts, set store.AttemptSettings, unset store.Setting,
+) (store.QueueAttempts, error) {
+	return store.QueueAttempts{}, nil
+}
+
 func (c *Client) CancelTx(ctx context.Context, tx store.Tx, reason string, ids ...ID) ([]store.Result, error) {
 	return nil, nil
 }
