@@ -42,9 +42,6 @@ func TestStateTableOfTheDocs(t *testing.T) {
 
 // TestGoInTheDocsCompiles compiles each Go program in README.md and docs/.
 func TestGoInTheDocsCompiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles each program of the docs")
-	}
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)

@@ -613,9 +613,6 @@ func TestFlowsSurviveCrashes(t *testing.T) {
 // TestCrashSweep kills the process at every write of one flow in turn, before it and after it.
 func TestCrashSweep(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("crashes are left out")
-	}
 	ops := []op{
 		{Kind: "step"},
 		{Kind: "signal"},

@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -348,21 +346,6 @@ func TestMisuseOnSQLite(t *testing.T) {
 	defer db.Close()
 	l := sqlLedger(t, db, sqlite.Begin(db), "INSERT INTO ledger VALUES (?)")
 	playMisuses(t, sqlite.File(file), inTransaction(l))
-}
-
-func TestMisuseOnPostgreSQL(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is the same on SQLite")
-	}
-	url := ready.Database(t)
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	l := sqlLedger(t, db, postgres.BeginSQL(db), "INSERT INTO ledger VALUES ($1)")
-	playMisuses(t, postgres.URL(url), inTransaction(l))
 }
 
 // TestMisuseIsMended: a job that misuses its run is retried until its code is fixed.

@@ -222,14 +222,6 @@ func (b *sqlBed) sameEnqueue(ctx context.Context, t *rapid.T) {
 	}
 }
 
-// TestRandomEnqueuesInSQL: whatever is enqueued, the function refuses what the library refuses, and
-// writes what it writes, unique keys included.
-func TestRandomEnqueuesInSQL(t *testing.T) {
-	t.Parallel()
-	b := newSQLBed(t)
-	rapid.Check(t, func(r *rapid.T) { b.sameEnqueue(t.Context(), r) })
-}
-
 // FuzzEnqueueInSQL is the same for as long as one likes.
 func FuzzEnqueueInSQL(f *testing.F) {
 	b := newSQLBed(f)

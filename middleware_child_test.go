@@ -110,9 +110,6 @@ func changeChildren(t *testing.T, deaths []death) (writes int) {
 // of them the next time.
 func TestChildrenThatAreChanged(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("crashes are left out")
-	}
 	writes := 0
 	synctest.Test(t, func(t *testing.T) { writes = changeChildren(t, nil) })
 	for write := range writes {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -33,9 +34,7 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("the suite of the stores tells of most differences")
-		}
+		pgtest.InSoak(t)
 		test(t, server(t))
 	})
 }

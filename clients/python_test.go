@@ -1,14 +1,15 @@
+//go:build soak
+
 package clients
 
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/binaries"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestPython runs the tests of the Python client against servers of its own, which they kill.
@@ -20,16 +21,11 @@ func TestPython(t *testing.T) {
 // TestPythonPostgres does the same with servers on PostgreSQL, of which each has a schema.
 func TestPythonPostgres(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // what runs is another process
 	runPython(t, "HOLDFAST_POSTGRES="+pgtest.Shared(t).Database(t))
 }
 
 func runPython(t *testing.T, env ...string) {
 	t.Helper()
-	racing.Off(t) // what runs is another process
-	if testing.Short() {
-		t.Skip("it kills processes")
-	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3")
@@ -37,11 +33,7 @@ func runPython(t *testing.T, env ...string) {
 	if exec.CommandContext(t.Context(), python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
 		t.Skip("the Python client needs 3.11 or later")
 	}
-	binary := filepath.Join(t.TempDir(), "holdfast")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/holdfast")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	binary := binaries.Path(t, "../cmd/holdfast")
 	tests := exec.CommandContext(t.Context(), python,
 		"-B", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
 	tests.Dir = "python"

@@ -1,3 +1,5 @@
+//go:build soak
+
 package clients
 
 import (
@@ -7,17 +9,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/binaries"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // TestTypeScript runs the tests of the TypeScript client against servers of its own, which they
 // kill.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // what runs is another process
 	files, err := filepath.Glob("typescript/test/*.test.js")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no tests: %v", err)
@@ -31,7 +30,6 @@ func TestTypeScript(t *testing.T) {
 // TestTypeScriptPostgres runs the one that is worth telling apart against PostgreSQL.
 func TestTypeScriptPostgres(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // what runs is another process
 	env := []string{"HOLDFAST_POSTGRES=" + pgtest.Shared(t).Database(t)}
 	out := runNode(t, env, "--test-name-pattern", "on PostgreSQL$", "test/durable.test.js")
 	if !bytes.Contains(out, []byte("# pass 1\n")) {
@@ -42,9 +40,6 @@ func TestTypeScriptPostgres(t *testing.T) {
 // runNode runs tests of the TypeScript client, or skips them where there is no Node that can.
 func runNode(t *testing.T, env []string, args ...string) []byte {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it kills processes")
-	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("there is no node")
@@ -54,11 +49,7 @@ func runNode(t *testing.T, env []string, args ...string) []byte {
 	if exec.CommandContext(t.Context(), node, "--eval", atLeast).Run() != nil {
 		t.Skip("the TypeScript client needs Node 20.3 or later")
 	}
-	binary := filepath.Join(t.TempDir(), "holdfast")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../cmd/holdfast")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	binary := binaries.Path(t, "../cmd/holdfast")
 	tests := exec.CommandContext(t.Context(), node,
 		append([]string{"--test", "--test-reporter=tap"}, args...)...)
 	tests.Dir = "typescript"
@@ -77,10 +68,6 @@ func runNode(t *testing.T, env []string, args ...string) []byte {
 // and with how programs use it. The compiler is installed for that; programs need none.
 func TestTypeScriptTypes(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // what runs is another process
-	if testing.Short() {
-		t.Skip("it installs a compiler")
-	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		t.Skip("there is no npm")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/codec"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -23,7 +24,7 @@ import (
 // sources are an empty database of each sort, which several clients may open.
 var sources = map[string]func(*testing.T) store.Source{
 	"sqlite":   func(t *testing.T) store.Source { return parse(t, filepath.Join(t.TempDir(), "jobs.db")) },
-	"postgres": func(t *testing.T) store.Source { return parse(t, ready.Database(t)) },
+	"postgres": func(t *testing.T) store.Source { pgtest.InSoak(t); return parse(t, ready.Database(t)) },
 }
 
 func parse(t *testing.T, url string) store.Source {

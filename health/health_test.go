@@ -55,6 +55,7 @@ func TestProbes(t *testing.T) {
 	for name, source := range map[string]func(t *testing.T) store.Source{
 		"sqlite": func(t *testing.T) store.Source { return sqlite.File(sqlitetest.File(t)) },
 		"postgres": func(t *testing.T) store.Source {
+			pgtest.InSoak(t)
 			url, schema := pgtest.Shared(t).Schema(t)
 			return postgres.Config{URL: url, SchemaName: schema}
 		},

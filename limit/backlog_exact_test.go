@@ -16,8 +16,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -68,68 +68,6 @@ func (s gated) Count(ctx context.Context, p store.CountParams) (store.Counted, e
 	s.by.counts.Add(1)
 	pass(ctx, &s.by.count)
 	return s.Store.Count(ctx, p)
-}
-
-// TestBacklogCountsWhatIsNotStored: a count that begins while jobs are being stored does not forget
-// them, nor count them twice once they are.
-func TestBacklogCountsWhatIsNotStored(t *testing.T) {
-	t.Parallel()
-	onDatabases(t, func(t *testing.T, source store.Source) {
-		g := &gates{Source: source}
-		hf := open(t, g, limit.Backlog("imports", 10))
-		into := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			_, err := light.Enqueue(ctx, hf, 0, holdfast.Queue("imports"))
-			return err
-		}
-		release := hold(&g.apply)
-		results := make(chan error, 11)
-		for range 11 {
-			go func() {
-				_, err := light.Enqueue(t.Context(), hf, 0, holdfast.Queue("imports"))
-				results <- err
-			}()
-		}
-		if err := <-results; !errors.Is(err, store.ErrConflict) { // so the other ten are let through
-			t.Fatalf("the first of eleven to return: %v", err)
-		}
-		refused := func() bool {
-			err := into()
-			if err != nil && !errors.Is(err, store.ErrConflict) {
-				t.Fatal(err)
-			}
-			return err != nil
-		}
-		for began := g.counts.Load(); g.counts.Load() < began+2; {
-			if !refused() {
-				t.Fatal("while ten jobs were being stored another one was let through")
-			}
-		}
-		release()
-		for range 10 {
-			if err := <-results; err != nil {
-				t.Error(err)
-			}
-		}
-		for began := g.counts.Load(); g.counts.Load() < began+2; {
-			if !refused() {
-				t.Fatal("when ten jobs were stored another one was let through")
-			}
-		}
-		page, err := hf.List(t.Context(), store.Filter{Queues: []string{"imports"}}, "", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := hf.Cancel(t.Context(), "", page.Jobs[0].ID); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, "there is room for one", func() bool { return !refused() })
-		waits := store.Filter{Queues: []string{"imports"}, States: []store.State{store.Available}}
-		if n, err := hf.Count(t.Context(), waits); n.N != 10 || err != nil {
-			t.Error(n, err)
-		}
-	})
 }
 
 // TestBacklogHeedsContexts: nobody waits for a count of another one for longer than he has time.
@@ -223,13 +161,12 @@ func TestBacklogInTransactions(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		file := filepath.Join(t.TempDir(), "jobs.db")
 		test(t, sqlite.File(file), on(t, "sqlite", "file:"+file+"?_txlock=immediate", func(tx *sql.Tx) store.Tx { return sqlite.Tx(tx) }))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
+		pgtest.InSoak(t)
 		url := ready.Database(t)
 		test(t, postgres.URL(url), on(t, "pgx", url, postgres.SQLTx))
 	})

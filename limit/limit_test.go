@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -30,15 +30,11 @@ var (
 func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(t, sqlite.File(filepath.Join(t.TempDir(), "jobs.db")))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
-		if testing.Short() {
-			t.Skip("the suite of the stores tells of most differences")
-		}
+		pgtest.InSoak(t)
 		test(t, postgres.URL(ready.Database(t)))
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/maintain"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
@@ -41,12 +40,11 @@ func onBoth(t *testing.T, test func(t *testing.T, open func(...holdfast.Option) 
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(t, opener(t, sqlite.File(filepath.Join(t.TempDir(), "h.db"))))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
+		pgtest.InSoak(t)
 		test(t, opener(t, postgres.URL(ready.Database(t))))
 	})
 }

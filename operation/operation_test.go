@@ -11,7 +11,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
@@ -31,9 +30,7 @@ func onEach(t *testing.T, story func(t *testing.T, c *holdfast.Client), opts ...
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "postgres" {
-				racing.Off(t) // as on SQLite
-			} else {
-				racing.On(t)
+				pgtest.InSoak(t)
 			}
 			opts := append([]holdfast.Option{holdfast.WithLogger(slog.New(slog.DiscardHandler)), holdfast.WithActor("ann")}, opts...)
 			c, err := holdfast.Open(t.Context(), source(t), opts...)

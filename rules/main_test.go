@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/rules"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -47,12 +45,11 @@ func onBoth(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(t, filepath.Join(t.TempDir(), "rules.db"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
+		pgtest.InSoak(t)
 		test(t, ready.Database(t))
 	})
 }
@@ -104,26 +101,6 @@ func runUntilKilled(ctx context.Context, database string) error {
 		return err
 	}
 	return client.Run(ctx)
-}
-
-// killable starts such a node, and returns what kills it.
-func killable(t *testing.T, database string) (kill func()) {
-	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])
-	cmd.Env = append(os.Environ(), envDatabase+"="+database)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	killed := false
-	kill = func() {
-		if !killed {
-			killed = true
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}
-	t.Cleanup(kill)
-	return kill
 }
 
 // begin enqueues a payment, and returns it with the token of its callback.

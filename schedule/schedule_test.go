@@ -16,8 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/holdfasttest"
 	"github.com/holdfastdev/holdfast/internal/access"
 	"github.com/holdfastdev/holdfast/internal/firing"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -29,15 +29,11 @@ var report = holdfast.NewKind[string, int]("report")
 func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(t, sqlite.File(filepath.Join(t.TempDir(), "jobs.db")))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
-		if testing.Short() {
-			t.Skip("the suite of the stores tells of most differences")
-		}
+		pgtest.InSoak(t)
 		test(t, postgres.URL(ready.Database(t)))
 	})
 }

@@ -3,42 +3,21 @@ package web_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/binaries"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 func TestMain(m *testing.M) {
 	code := pgtest.Main(m)
-	if programs != "" {
-		_ = os.RemoveAll(programs)
-	}
+	binaries.Remove()
 	os.Exit(code)
 }
-
-// programs is the folder of the programs under test, once they are built.
-var programs string
-
-// built builds the programs once.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "holdfast-web-")
-	if err != nil {
-		return "", err
-	}
-	programs = dir
-	for name, of := range map[string]string{"holdfast": "../cmd/holdfast", "shop": "./e2e/shop"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), of).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go build: %w: %s", err, out)
-		}
-	}
-	return dir, nil
-})
 
 // installed installs the packages of the tests once.
 var installed = sync.OnceValues(func() ([]byte, error) {
@@ -48,10 +27,6 @@ var installed = sync.OnceValues(func() ([]byte, error) {
 // needsPackages skips a test where the packages cannot be installed.
 func needsPackages(t *testing.T) {
 	t.Helper()
-	racing.Off(t) // what runs is another process
-	if testing.Short() {
-		t.Skip("it starts servers and browsers")
-	}
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip("NOT TESTED: " + err.Error())
@@ -97,16 +72,6 @@ func TestPages(t *testing.T) {
 	inBrowser(t, "e2e/*.test.mjs", "HOLDFAST_FAILURES="+pictures(t, ""))
 }
 
-// TestPagesPostgres does the same on PostgreSQL.
-func TestPagesPostgres(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it starts servers and browsers")
-	}
-	inBrowser(t, "e2e/pages.test.mjs", "HOLDFAST_PICTURES=",
-		"HOLDFAST_DATABASE="+pgtest.Shared(t).Database(t), "HOLDFAST_FAILURES="+pictures(t, "postgres"))
-}
-
 // pictures returns a folder for pictures, without those of the last time.
 func pictures(t *testing.T, name string) string {
 	t.Helper()
@@ -140,15 +105,11 @@ func inBrowser(t *testing.T, which string, env ...string) {
 	}
 	one.Lock()
 	defer one.Unlock()
-	programs, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
 	files, err := filepath.Glob(which)
 	if err != nil || len(files) == 0 {
 		t.Fatal("no tests", err)
 	}
 	env = append(env, "CHROMIUM="+browser,
-		"HOLDFAST_BINARY="+filepath.Join(programs, "holdfast"), "HOLDFAST_SHOP="+filepath.Join(programs, "shop"))
+		"HOLDFAST_BINARY="+binaries.Path(t, "../cmd/holdfast"), "HOLDFAST_SHOP="+binaries.Path(t, "./e2e/shop"))
 	runs(t, env, "node", append([]string{"--test", "--test-reporter=tap"}, files...)...)
 }

@@ -1,17 +1,17 @@
 // Package benchsize lets benchmarks prepare less where they only have to work, and
-// their figures are not read: with -short, as scripts/test runs them.
+// their figures are not read: with HOLDFAST_BENCH_SMALL set, as scripts/soak runs them.
 //
 // # Imports
 //
 // Nothing of ours.
 package benchsize
 
-import "testing"
+import "os"
 
-// Of returns n, or with -short a smaller number.
-func Of(n, short int) int {
-	if testing.Short() {
-		return short
+// Of returns n, or a smaller number where the figures are not read.
+func Of(n, small int) int {
+	if os.Getenv("HOLDFAST_BENCH_SMALL") != "" {
+		return small
 	}
 	return n
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/archive"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -108,7 +107,6 @@ func TestArchive(t *testing.T) {
 // TestArchiveStubs: a job that was archived and removed is told by its stub.
 func TestArchiveStubs(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	dir := t.TempDir()
 	s.ok("migrate", "up")

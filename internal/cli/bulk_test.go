@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestBulk changes jobs by filters, on both databases.
@@ -142,7 +141,6 @@ func TestBulkAsks(t *testing.T) {
 // TestDryRunCounts: only what the verb would change is listed and counted, in its own words.
 func TestDryRunCounts(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	first, second := s.enqueue("mail"), s.enqueue("mail")
 	s.ok("job", "cancel", first)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestEachFlagIsASetting: each flag of the verbs that read a file has a variable, that of its name
@@ -66,7 +65,6 @@ func (s *shell) origins(args ...string) map[string][2]string {
 // that more than what it says for all, and that more than the default.
 func TestConfigFile(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	file := filepath.Join(s.dir, "holdfast.toml")
 	writeText(t, file, "database = \"postgres://ann:secret@db/app\"\nslots = 4\nbeat = \"2s\"\nnode-name = \"all\"\nauth = \"keys\"\n"+
@@ -113,7 +111,6 @@ func TestConfigFile(t *testing.T) {
 // TestConfigShowTellsPeople: the table says in words what a value means that is none.
 func TestConfigShowTellsPeople(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command
 	s := newShell(t)
 	s.env["HOLDFAST_FAILED"] = "48h"
 	table := s.ok("config", "show", "server", "--output", "table")
@@ -127,7 +124,6 @@ func TestConfigShowTellsPeople(t *testing.T) {
 // TestConfigCheck: all that is wrong in a file is told, by line.
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	file := filepath.Join(s.dir, "holdfast.toml")
 	writeText(t, file, "slots = 4\n[server]\nauth = \"token\"\norigin = \"https://jobs.example.com\"\n"+
@@ -177,7 +173,6 @@ func TestConfigCheck(t *testing.T) {
 // that is to be changed, and the start says the same.
 func TestConfigCheckOfCombinations(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.env[app.EnvToken] = "let-me-in-for-this-test-0123456789"
 	file := filepath.Join(s.dir, "holdfast.toml")

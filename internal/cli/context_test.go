@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 )
 
@@ -60,7 +59,6 @@ func withContexts(t *testing.T) *shell {
 // TestContexts: what is set is shown, used and removed, and the file keeps what people wrote.
 func TestContexts(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := withContexts(t)
 	one, two := filepath.Join(s.dir, "one.db"), filepath.Join(s.dir, "two.db")
 	if got := s.ok("context", "list", "-o", "json"); strings.TrimSpace(got) != "[]" {
@@ -123,7 +121,6 @@ func TestContexts(t *testing.T) {
 // than the default; what contradicts is refused.
 func TestContextSaysWhere(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := withContexts(t)
 	one, two := filepath.Join(s.dir, "one.db"), filepath.Join(s.dir, "two.db")
 	s.ok("context", "set", "one", "--database", one, "--namespace", "shop")
@@ -184,7 +181,6 @@ func TestContextSaysWhere(t *testing.T) {
 // which is meant; it says where it goes, and asks in one of production.
 func TestContextsOfProduction(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := withContexts(t)
 	s.ok("context", "set", "prod", "--database", filepath.Join(s.dir, "one.db"), "--namespace", "shop", "--production")
 	s.ok("context", "use", "prod")
@@ -248,7 +244,6 @@ func TestDevAmongContexts(t *testing.T) {
 // token of one server for another.
 func TestContextsKeepWhatTheyShould(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := withContexts(t)
 	s.ok("context", "set", "loc", "--database", "jobs.db?synchronous=normal")
 	s.holds(s.ok("context", "show", "loc", "-o", "json"), `/jobs.db?synchronous=normal"`)

@@ -11,8 +11,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 func TestCopy(t *testing.T) {
@@ -60,22 +58,6 @@ func TestCopy(t *testing.T) {
 	s.ok("job", "enqueue", "mail", "--args", "{}")
 	s.expect(s.run("copy", "--from", s.db, "--to", target), 1, "the copy was completed before, and the jobs have changed since")
 	s.expect(s.run("copy", "--from", target, "--to", s.db), 1, "the target has jobs of its own")
-}
-
-func TestCopyToPostgres(t *testing.T) {
-	t.Parallel()
-	racing.Off(t) // TestCopy runs the same under it
-	s := migrated(t)
-	url := pgtest.Shared(t).Database(t)
-	s.ok("job", "enqueue", "exec", "--args", `{"command":["echo","hello"]}`)
-	s.expect(s.run("copy", "--from", s.db, "--to", url), 1, " has no Holdfast schema")
-	s.ok("migrate", "up", "--database", url)
-	s.ok("copy", "--from", s.db, "--to", url)
-	var jobs []struct{ Kind string }
-	s.decode(s.ok("job", "list", "--database", url), &jobs)
-	if len(jobs) != 1 || jobs[0].Kind != "exec" {
-		t.Errorf("%+v", jobs)
-	}
 }
 
 func TestBackup(t *testing.T) {
@@ -156,7 +138,6 @@ func TestHealth(t *testing.T) {
 // TestDoctor: problems fail, warnings do if they are to, and what to do is said.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	warnings := "1 finding to look after"
 	if strings.Contains(s.run("doctor", "-o", "table").stdout, "warning  disk ") { // temporary files are in memory here

@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/describe"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
@@ -17,7 +16,6 @@ import (
 // TestDescribed: what code tells of kinds and queues is shown, and forgotten.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.ok("migrate", "up")
 	source := sqlite.File(s.db)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/internal/vet"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -190,7 +189,6 @@ func TestReference(t *testing.T) {
 // TestCommandsInTheDocs: what the pages tell people to type are valid command lines.
 func TestCommandsInTheDocs(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)

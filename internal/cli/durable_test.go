@@ -22,7 +22,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -31,15 +30,11 @@ func onBoth(t *testing.T, test func(t *testing.T, s *shell)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(t, migrated(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
-		if testing.Short() {
-			t.Skip("each verb on SQLite, and TestOnPostgres, tell of most mistakes")
-		}
+		pgtest.InSoak(t)
 		s := newShell(t)
 		s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 		s.ok("migrate", "up")

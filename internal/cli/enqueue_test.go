@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 func TestEnqueueSaysWhatItDid(t *testing.T) {
@@ -60,7 +58,6 @@ func TestEnqueueOptions(t *testing.T) {
 
 func TestEnqueueUnique(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	enqueue := func(args ...string) outcome {
 		return s.run(append([]string{"job", "enqueue", "mail", "--unique", "field:to"}, args...)...)
@@ -114,7 +111,6 @@ func TestEnqueueArgsFromElsewhere(t *testing.T) {
 // stored.
 func TestEnqueueKeepsArgsAsTheyAre(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	wide := `"` + strings.Repeat("<", holdfast.MaxPayload-2) + `"`
 	for name, test := range map[string]struct{ given, want string }{
@@ -230,7 +226,6 @@ func (s *shell) count() int {
 
 func TestEnqueueFile(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	var lines strings.Builder
 	for i := range 2100 {
@@ -475,28 +470,6 @@ func TestFileThatIsAnArray(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.expect(s.feed("[\n{},\n{}\n]\n", "job", "enqueue", "mail", "--file", "-"), 1, "line 1: not JSON", "jq -c '.[]'")
-}
-
-// TestEnqueueWhoseReaderGoes: it stops after the batch of which it could not tell, and says how far
-// it came.
-func TestEnqueueWhoseReaderGoes(t *testing.T) {
-	t.Parallel()
-	s := migrated(t)
-	stdout, stdin := io.Pipe()
-	_ = stdout.Close()
-	for done, args := range [][]string{{"-o", "jsonl"}, {"-q"}} {
-		var stderr bytes.Buffer
-		args := append([]string{"job", "enqueue", "mail", "--file", "-"}, args...)
-		env := s.environment(strings.NewReader(strings.Repeat("{}\n", 2500)), stdin, &stderr, args...)
-		outlived := false
-		env.OutlivePipes = func() { outlived = true }
-		code := Run(t.Context(), env)
-		s.expect(outcome{code, "", stderr.String()}, app.ExitError,
-			"holdfast: writing the output: io: read/write on closed pipe; the lines up to 1000 were enqueued, later lines were not\n")
-		if n := s.count(); n != 1000*(done+1) || !outlived {
-			t.Errorf("%d jobs are there, outlived: %t", n, outlived)
-		}
-	}
 }
 
 // plus is a time of JSON some time later.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/limit"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -48,7 +47,6 @@ func TestDeletedLimitOfCode(t *testing.T) {
 // TestHeld: how many slots are held is said of limits whose slots nodes hold, and of no others.
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	s.ok("limit", "set", "gpu", "--capacity", "8")
 	s.ok("limit", "set", "slack", "--rate", "5/s")
@@ -135,7 +133,6 @@ func TestQueueSettings(t *testing.T) {
 // TestRates: the rate of a limit, of a queue's and of one that no job counts in, is set, shown,
 // drained and taken away.
 func TestRates(t *testing.T) {
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.ok("migrate", "up")
 	s.holds(s.ok("limit", "set", "slack", "--rate", "50/s", "--burst", "10", "-o", "table"),

@@ -60,6 +60,7 @@ func TestListen(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		pgtest.InSoak(t)
 		testListen(t, "--database", pgtest.Shared(t).Database(t))
 	})
 }

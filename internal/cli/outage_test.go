@@ -1,3 +1,5 @@
+//go:build soak
+
 package cli
 
 import (
@@ -12,9 +14,6 @@ import (
 // miss nothing.
 func TestWaitsThroughARestart(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	cluster := pgtest.Private(t)
 	s := newShell(t)
 	s.env[app.EnvDatabase] = cluster.Database(t)

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestOnPostgres runs all verbs on PostgreSQL. The conformance suite tests their effects; this
@@ -99,7 +98,6 @@ func TestOnPostgres(t *testing.T) {
 // says what to grant.
 func TestDeniedOnPostgres(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 	s.ok("migrate", "up")

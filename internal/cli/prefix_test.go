@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestIDPrefixes: the beginning of an id stands for it if no other job's id in the namespace begins
@@ -80,7 +79,6 @@ func TestIDPrefixes(t *testing.T) {
 // TestEveryVerbTakesPrefixes: all that take an id.
 func TestEveryVerbTakesPrefixes(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	verbs := 0
 	commands(func(cmd *cobra.Command) {

@@ -7,15 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestDrainedProcess: a node that another process drains ends its job and its process, which
 // returns 0; one that is quiet runs on.
 func TestDrainedProcess(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // its processes have no detector
 	dir := t.TempDir()
 	s := &shell{T: t}
 	dev := startProcess(t, dir)
@@ -38,7 +35,6 @@ func TestDrainedProcess(t *testing.T) {
 // TestDrainOfOneNamespace: the process goes on with the others until they are drained, too.
 func TestDrainOfOneNamespace(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // its processes have no detector
 	dir := t.TempDir()
 	s := &shell{T: t}
 	dev := startProcess(t, dir, "--namespace", "default,other")

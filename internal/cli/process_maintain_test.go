@@ -1,4 +1,4 @@
-//go:build unix
+//go:build soak && unix
 
 package cli
 
@@ -10,14 +10,12 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestMaintainAfterAKill: the only node, which leads, is killed in the middle of a job. On
 // PostgreSQL one look is too short to tell that it is dead; one that watches rescues the job.
 func TestMaintainAfterAKill(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // its processes have no detector
 	databases := map[string]func(t *testing.T, dir string) string{
 		"sqlite":   func(_ *testing.T, dir string) string { return filepath.Join(dir, "h.db") },
 		"postgres": func(t *testing.T, _ string) string { t.Helper(); return pgtest.Shared(t).Database(t) },

@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestTooLongARest: it is told before a database is opened, with the bound, and nothing is printed.
@@ -143,7 +142,6 @@ func TestKindList(t *testing.T) {
 // TestAliases: words of other commands.
 func TestAliases(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	id := s.enqueue("mail")
 	s.ok("schedule", "create", "nightly", "mail", "--cron", "@daily")

@@ -6,14 +6,11 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestReasons: what a person does to a job is recorded with the reason given, whichever verb it is.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	id := s.enqueue("mail", "--in", "1h")
 	var want []string

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // ofDatabases are the verbs that need the database itself: those that take --database and not
@@ -30,7 +29,6 @@ var ofDatabases = map[string]string{
 // TestEachVerbTakesAServer: what takes --database takes --server, or says why not.
 func TestEachVerbTakesAServer(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	left := maps.Clone(ofDatabases)
 	takes := 0
@@ -95,7 +93,6 @@ func TestServerOrDatabase(t *testing.T) {
 // same.
 func TestThroughAServer(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.env[app.EnvToken] = longToken
 	n := s.start("server", "--listen", "127.0.0.1:0")
@@ -143,7 +140,6 @@ func TestThroughAServer(t *testing.T) {
 // TestWorkerThroughAServer: a node that has no database runs what others enqueue there.
 func TestWorkerThroughAServer(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.env[app.EnvToken] = longToken
 	n := s.start("server", "--listen", "127.0.0.1:0")

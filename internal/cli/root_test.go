@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +19,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -40,7 +38,6 @@ func commands(visit func(*cobra.Command)) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	var all strings.Builder
 	commands(func(cmd *cobra.Command) {
@@ -88,7 +85,6 @@ func TestHelpIsComplete(t *testing.T) {
 // TestExamplesParse: the examples of the help are valid command lines.
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	commands(func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
 			checkExample(t, line)
@@ -171,7 +167,6 @@ func shellWords(line string) []string {
 
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	for _, test := range []struct {
 		args  []string
@@ -251,58 +246,6 @@ func enough(cmd *cobra.Command) []string {
 	return args
 }
 
-// TestEmptyValues: empty values are refused in every flag and argument of every verb, and in the
-// environment.
-func TestEmptyValues(t *testing.T) {
-	t.Parallel()
-	racing.Off(t) // one command after the other
-	s := newShell(t)
-	flags := 0
-	commands(func(cmd *cobra.Command) {
-		if cmd.HasSubCommands() {
-			return
-		}
-		verb := strings.Fields(cmd.CommandPath())[1:]
-		check := func(f *pflag.Flag) {
-			if f.Name == "help" {
-				return
-			}
-			flags++
-			blanks := []string{"", " ", "\t"}
-			if cmd.LocalFlags().Lookup(f.Name) == nil {
-				blanks = blanks[:1] // it is the same flag in all verbs
-			}
-			for _, empty := range blanks {
-				if empty != "" && f.Value.Type() != "string" && f.Value.Type() != "stringArray" {
-					continue
-				}
-				args := slices.Concat(verb, enough(cmd), []string{"--" + f.Name + "=" + empty})
-				s.expect(s.run(args...), app.ExitUsage, "--"+f.Name+" is empty; see: "+cmd.CommandPath()+" --help")
-			}
-		}
-		cmd.LocalFlags().VisitAll(check)
-		cmd.InheritedFlags().VisitAll(check)
-		for i := range enough(cmd) {
-			args := enough(cmd)
-			args[i] = ""
-			s.expect(s.run(append(verb, args...)...), app.ExitUsage, strings.Trim(strings.Fields(cmd.Use)[i+1], ".")+" is empty")
-		}
-		for _, v := range []struct{ flag, env string }{{app.FlagDatabase, app.EnvDatabase}, {app.FlagNamespace, app.EnvNamespace}} {
-			if app.UsesFlag(cmd, v.flag) {
-				s := newShell(t)
-				s.env[v.env] = ""
-				s.expect(s.run(append(verb, enough(cmd)...)...), app.ExitUsage, v.env+" is set but empty")
-			}
-		}
-	})
-	if flags < 100 {
-		t.Errorf("%d flags were tried", flags)
-	}
-	if found, _ := filepath.Glob(filepath.Join(s.dir, "*")); found != nil {
-		t.Errorf("they made %v", found)
-	}
-}
-
 // TestGlobalFlags: every verb accepts all of them, so that they may be part of an alias, and its
 // help shows those that it uses.
 func TestGlobalFlags(t *testing.T) {
@@ -339,7 +282,6 @@ func TestNamespaceOfTheEnvironment(t *testing.T) {
 // TestWrongValues: mistakes of users. No message of a Go package reaches them.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	for _, test := range []struct {
 		args  []string
@@ -457,7 +399,6 @@ func TestInterruptWhileOpening(t *testing.T) {
 
 func TestNoSuchDatabase(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	for _, args := range [][]string{
 		{"job", "list"},
@@ -559,7 +500,6 @@ func TestSchemaThatServesThisProgram(t *testing.T) {
 
 func TestSchemaOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	s.statement("INSERT INTO holdfast_migration (version, name, applied_at) VALUES (999, 'future', 0)")
 	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"dev"}, {"worker"}, {"migrate", "up"}} {
@@ -599,7 +539,6 @@ func TestUnreachableDatabase(t *testing.T) {
 // checks before.
 func TestExamplesWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	ran := 0
 	commands(func(cmd *cobra.Command) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/schedule"
 )
 
@@ -191,7 +190,6 @@ func TestBackfill(t *testing.T) {
 // no next time while it is paused.
 func TestZoneOfSchedule(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.ok("migrate", "up")
 	s.ok("schedule", "create", "nightly", "mail", "--cron", "30 2 * * *", "--tz", "Europe/Berlin")
@@ -350,7 +348,6 @@ func TestNextWithoutDatabase(t *testing.T) {
 // there is none.
 func TestMistakesInSchedules(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	now := time.Date(2026, time.June, 1, 12, 0, 0, 0, time.UTC)
 	s.now = func() time.Time { return now }

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // variablesOf returns the flags of a verb by the variables that set them.
@@ -73,7 +72,6 @@ var wrongValues = map[string][]string{
 // message names the variable; an empty one is wrong, too. All flags of nodes have a variable.
 func TestWrongVariables(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	for _, verb := range []string{"dev", "worker"} {
 		variables, wrongValues := variablesOf(verb), maps.Clone(wrongValues)
 		if verb == "dev" {

@@ -18,15 +18,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast/internal/binaries"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/saidonce"
 	"github.com/holdfastdev/holdfast/internal/sqlitetest"
 )
-
-// buildDir is the directory of the built command, if it was built.
-var buildDir string
 
 // global is the default logger of the process, which commands must not use.
 type global struct {
@@ -48,9 +46,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "%d lines were logged through slog.Default(): a command or a test has opened a client without a logger\n", n)
 		code = 1
 	}
-	if buildDir != "" {
-		_ = os.RemoveAll(buildDir)
-	}
+	binaries.Remove()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -8,10 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 const someToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE"
@@ -38,7 +36,6 @@ func durableVerbs(id string) [][]string {
 
 func TestDurableVerbsFindTheirJob(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	other := s.enqueue("mail", "--namespace", "other")
 	for i := range durableVerbs("") {
@@ -57,7 +54,6 @@ func TestDurableVerbsFindTheirJob(t *testing.T) {
 
 func TestDurableUsage(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	long := strings.Repeat("n", 300)
 	for _, test := range []struct {
@@ -115,7 +111,6 @@ func TestDurableUsage(t *testing.T) {
 // TestSignalPayloads sends payloads from all sources, before the job starts.
 func TestSignalPayloads(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	id := s.enqueue("mail", "--in", "1h")
 	file := filepath.Join(s.dir, "payload.json")
@@ -161,29 +156,6 @@ func TestCallbackFails(t *testing.T) {
 	s.expect(s.run("job", "wait", id, "--wait-timeout", "1m"), 1, "card <refused>")
 	s.expect(s.run("callback", "complete", token), 1, "already been answered")
 	s.holds(s.ok("job", "journal", id, "-o", "table"), "sent callback failed", "card <refused>")
-}
-
-// TestSignalThatNobodyReads: it is sent, with a note.
-func TestSignalThatNobodyReads(t *testing.T) {
-	t.Parallel()
-	s := migrated(t)
-	begun := make(chan struct{})
-	s.serve(func(client *holdfast.Client) error {
-		return holdfast.NewKind[struct{}, struct{}]("plain").Handle(client, func(run *holdfast.Run, _ struct{}) (struct{}, error) {
-			close(begun)
-			<-run.Done()
-			return struct{}{}, run.Err()
-		})
-	})
-	id := s.enqueue("plain")
-	<-begun
-	s.expectNote(s.run("signal", "send", id, "go"),
-		"The job has started and has no journal. If it is not a durable function, nothing will read the signal.\n")
-	s.expectNote(s.run("signal", "send", id, "go", "-q"), "")
-	s.expectNote(s.run("signal", "send", s.enqueue("order"), "approved"), "") // it has not started
-	builtin := s.enqueue("exec", "--in", "1h", `{"command":["true"]}`)
-	s.expectNote(s.run("signal", "send", builtin, "go"), "The kind exec is built in and reads no signals.\n")
-	s.ok("job", "cancel", id)
 }
 
 // TestSignalSendSaysWhatTheJobDoes: with regard to the signal.

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -17,7 +16,6 @@ import (
 // terminal, and unchanged elsewhere.
 func TestNothingReachesTheTerminalRaw(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.start("dev")
 	const result = `{"exit_code":0,"stdout":"` + "\u009b31mred" + `","stderr":""}`

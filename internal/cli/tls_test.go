@@ -22,7 +22,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/nodes"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // authority makes certificates for 127.0.0.1 and localhost.
@@ -153,7 +152,6 @@ func (a *authority) serial(url string) int64 {
 // and workers come in with the file of the authority, and not without it.
 func TestServerWithTLS(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	a := newAuthority(t)
 	cert, key := a.issue(s.dir, time.Now().Add(time.Hour))
@@ -222,7 +220,6 @@ func testCookieIsSecure(t *testing.T, a *authority, url string) {
 // cannot be read is not, and the one of before stays.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one request after the other
 	s := newShell(t)
 	a := newAuthority(t)
 	cert, key := a.issue(s.dir, time.Now().Add(time.Hour))
@@ -270,38 +267,9 @@ func TestCertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// TestCertificateExpires: a certificate that expires under a server is told of, as it will be
-// renewed too late if at all.
-func TestCertificateExpires(t *testing.T) {
-	t.Parallel()
-	racing.Off(t) // one request after the other
-	s := newShell(t)
-	a := newAuthority(t)
-	cert, key := a.issue(s.dir, time.Now().Add(10*time.Second))
-	n, url := startSecure(s, "--tls-cert", cert, "--tls-key", key)
-	handshake := func() {
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = conn.Close() // nothing was sent
-	}
-	until(t, "the word of it", func() bool {
-		handshake()
-		return strings.Contains(n.stderr.String(), "certificate has expired")
-	})
-	for range 3 {
-		handshake()
-	}
-	if told := strings.Count(n.stderr.String(), "certificate has expired"); told != 1 {
-		t.Errorf("it is told %d times: %s", told, n.stderr)
-	}
-}
-
 // TestBadCertificates: files that are none are refused at the start, with what to do.
 func TestBadCertificates(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := newShell(t)
 	s.env[nodes.EnvToken] = longToken
 	a := newAuthority(t)

@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestTraceOfACommand: what a command enqueues carries the trace of its flag, or of its variables.
 func TestTraceOfACommand(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	const (
 		flag = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 		env  = "00-11111111111111111111111111111111-2222222222222222-00"

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // noID stands for no job.
@@ -16,7 +15,6 @@ const noID = "00000000-0000-0000-0000-000000000000"
 // TestMistakesInFilters: they are told by the flag, before anything is written.
 func TestMistakesInFilters(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one command after the other
 	s := migrated(t)
 	for args, words := range map[string]string{
 		"list --metadata a..b=1":                                          `--metadata "a..b=1": a PATH is`,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
+	"github.com/holdfastdev/holdfast/internal/binaries"
 	"github.com/holdfastdev/holdfast/internal/vet"
 	"github.com/holdfastdev/holdfast/internal/vet/program"
 )
@@ -49,12 +49,8 @@ func dirty(run *holdfast.Run) { run.Sleep(1) }
 }
 
 func TestVet(t *testing.T) {
-	racing.Off(t) // one command after the other
 	s := newShell(t)
-	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/holdfast-vet").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := filepath.Dir(binaries.Path(t, "../../cmd/holdfast-vet"))
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Chdir(s.dir)
 	for name, text := range sources {
@@ -121,7 +117,6 @@ func TestVet(t *testing.T) {
 
 // TestVetByGo: without the program the go command builds it.
 func TestVetByGo(t *testing.T) {
-	racing.Off(t)
 	s := newShell(t)
 	goCommand, err := exec.LookPath("go")
 	if err != nil {

@@ -71,23 +71,6 @@ func onPostgres(t *testing.T, clock *storetest.Clock) store.Store {
 	return opened(t, source)
 }
 
-// TestFromOneDatabaseToAnother: what the conformance suite tests from one store to another of the
-// same kind holds between the two kinds.
-func TestFromOneDatabaseToAnother(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("each store copies into another one of its kind in its own tests")
-	}
-	t.Run("SQLite to PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		storetest.RunCopies(t, onSQLite, onPostgres)
-	})
-	t.Run("PostgreSQL to SQLite", func(t *testing.T) {
-		t.Parallel()
-		storetest.RunCopies(t, onPostgres, onSQLite)
-	})
-}
-
 // many enqueues n jobs, the first with the ids that are given.
 func many(t *testing.T, s store.Store, n int, ids ...store.ID) {
 	t.Helper()

@@ -1,3 +1,5 @@
+//go:build soak
+
 package crashtest
 
 import (
@@ -7,7 +9,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/batch"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -15,7 +16,6 @@ import (
 // members of batches and calls these back. Each is called back once, with all of its members.
 func TestBatches(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		const batches, members, patience = 25, 80, 2 * time.Minute
 		random := newRandom(t)

@@ -30,23 +30,9 @@ type cluster struct {
 	slow    map[int64]bool  // the nodes that were dead already when their processes were killed
 }
 
-// newCluster opens the database and starts workers. What it starts ends with the test.
-func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
-	t.Helper()
-	c := prepare(t, config)
-	c.client = open(t, config.Database)
-	for range workers {
-		c.add()
-	}
-	return c
-}
-
 // prepare makes a cluster that has not opened its database. What it starts ends with the test.
 func prepare(t *testing.T, config workerConfig) *cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes many processes")
-	}
 	dir := t.TempDir()
 	config.Effects = filepath.Join(dir, "effects")
 	if err := os.WriteFile(config.Effects, nil, 0o600); err != nil {

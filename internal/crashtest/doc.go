@@ -111,16 +111,15 @@
 //     the process that takes it from a dead node does not know the handler.
 //   - ActionsAreRecorded: what persons did is on record, and nothing else.
 //
-// TestVerifyFlowsBites shows of each rule that it bites. When one is broken the test tells the
-// stories of some of the jobs: what is known of them, in order.
+// When a rule is broken the test tells the stories of some of the jobs: what is known of them, in
+// order.
 //
-// A round is enough for every day. By hand it goes on for as long as told, with a seed for each
-// round:
+// TestStorm is a short round for each commit, in which PostgreSQL does not crash, as all packages
+// share its server. The others are for the soak, which has another seed in each of its rounds:
 //
-//	go test -race -run TestFlows -timeout 0 ./internal/crashtest -crash.time 1h
+//	scripts/soak --for 1h TestFlows
 //
 // # Seeds
 //
-// The tests print their seed. HOLDFAST_CRASHTEST_SEED repeats its plan and its victims, if not the
-// moments.
+// The tests print their seed. HOLDFAST_SEED repeats its plan and its victims, if not the moments.
 package crashtest

@@ -1,3 +1,5 @@
+//go:build soak
+
 package crashtest
 
 import (
@@ -8,7 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -47,10 +48,6 @@ func (l *lagging) put(jobs ...work) (ids []holdfast.ID) {
 // that it has not seen.
 func TestFailoverThatLoses(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // TestFlows has the same at work under it
-	if testing.Short() {
-		t.Skip("it takes many processes")
-	}
 	primary := pgtest.Private(t)
 	standby := primary.Standby(t, "second")
 	config := workerConfig{

@@ -54,11 +54,6 @@ const (
 	oneHolder          = "OneHolder"
 )
 
-var flowRules = []string{
-	noLoss, oneOwner, remembered, finishedIsFinal, exactlyOnce, undone, childrenAnswer, oncePerKey, everyDueThing,
-	cancelArrives, pauseHolds, atMostOnce, actionsAreRecorded, nothingIsStuck, saidIsStored, oneReply, oneHolder,
-}
-
 // violation is what is wrong with a job.
 type violation struct {
 	rule string

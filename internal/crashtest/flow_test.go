@@ -1,8 +1,6 @@
 package crashtest
 
 import (
-	"flag"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,53 +11,12 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
-var crashTime = flag.Duration("crash.time", 0, "how long TestFlows and TestRollingUpgrade go on; they play one round at least")
-
 // raging is how long the faults of a round go on.
 const raging = 15 * time.Second
 
-// TestFlows plays flows, and errands beside them, while processes are killed and frozen, PostgreSQL
-// crashes, and operators ask for whatever comes to their minds. A round has a plan and a database
-// of its own.
-func TestFlows(t *testing.T) {
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		rounds(t, func(t *testing.T) []string { return weather(t, newSQLite(t), nil, nil) })
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		server := pgtest.Private(t)
-		rounds(t, func(t *testing.T) []string { return weather(t, server.Database(t), server, nil) })
-	})
-}
-
-// mostRounds is how many rounds are played until together they have met all that a storm is there
-// for. One is enough, but on a machine that has other work.
-const mostRounds = 4
-
-// rounds plays rounds for as long as was asked for, whatever they find, and until together they
-// have missed nothing. A round returns what it has missed.
-func rounds(t *testing.T, play func(t *testing.T) (missed []string)) {
-	t.Helper()
-	var missed []string
-	for n, end := 1, time.Now().Add(*crashTime); n == 1 || time.Now().Before(end) || len(missed) > 0 && n <= mostRounds; n++ {
-		t.Run(fmt.Sprintf("round %d", n), func(t *testing.T) {
-			now := play(t)
-			if n == 1 {
-				missed = now
-			}
-			missed = slices.DeleteFunc(missed, func(what string) bool { return !slices.Contains(now, what) })
-		})
-	}
-	if len(missed) > 0 {
-		t.Errorf("the storms met too little to mean something: no %v", strings.Join(missed, ", no "))
-	}
-}
-
-// weather plays a round, and returns what it has missed that it is there for. If there is an
-// earlier program, its nodes work already when it begins.
-func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier) (missed []string) {
+// weather plays a round whose faults go on for so long, and returns what it has missed that it is
+// there for. If there is an earlier program, its nodes work already when it begins.
+func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier, raging time.Duration) (missed []string) {
 	t.Helper()
 	workers := 3
 	random := newRandom(t)

@@ -34,26 +34,6 @@ type request struct {
 	lease int64       // the job's last one then
 }
 
-func newLoad(c *cluster, random *rand.Rand) *load {
-	c.t.Helper()
-	l := &load{
-		c: c, random: random, plan: map[int]work{}, jobs: map[holdfast.ID]int{}, undone: map[holdfast.ID]int{},
-		cancels: map[holdfast.ID]request{}, retries: map[holdfast.ID]request{},
-	}
-	for i := range l.clients {
-		l.clients[i] = openAs(c.t, &c.config)
-	}
-	var err error
-	if l.caller, err = newCaller(c.config.Database); err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() { _ = l.caller.db.Close() })
-	if err := l.caller.createTable(c.t.Context()); err != nil {
-		c.t.Fatal(err)
-	}
-	return l
-}
-
 // enqueue enqueues jobs, those that are meant for it in transactions of the caller's; and at the
 // same time, from two other clients, all unique ones so far once more.
 func (l *load) enqueue(jobs []work) {

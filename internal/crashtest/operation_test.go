@@ -1,3 +1,5 @@
+//go:build soak
+
 package crashtest
 
 import (
@@ -6,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/operation"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -15,7 +16,6 @@ import (
 // once, or deleted, and the counts are exact.
 func TestOperation(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		const jobs, kills, patience = 1200, 4, 4 * time.Minute
 		draw := newRandom(t)()

@@ -1,3 +1,5 @@
+//go:build soak
+
 package crashtest
 
 import (
@@ -5,8 +7,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestOrder kills a node with one slot while it works off jobs that are all due. Those that run for
@@ -14,7 +14,6 @@ import (
 // them: one that died takes only what it had claimed out of the line.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // TestFlows has the same at work under it
 	onEach(t, func(t *testing.T, database string) {
 		const jobs, kills = 300, 5
 		random := newRandom(t)

@@ -170,28 +170,6 @@ func TestWhoIsHeldForTooLongIsToldWhy(t *testing.T) {
 	})
 }
 
-// TestOutcomesThatAreHeldHoldUpNoSlots: blocked outcomes free their slots, however many there are.
-func TestOutcomesThatAreHeldHoldUpNoSlots(t *testing.T) {
-	inBed(t, Config{Node: NodeConfig{Slots: 1}}, func(b *bed) {
-		b.handle("k", ok)
-		h := &held{ends: map[store.ID]bool{}}
-		var ids []store.ID
-		for range 5 * maxPending(1) / 4 {
-			q := b.job("k")
-			h.ends[q.Job.ID] = true
-			ids = append(ids, b.enqueue(q))
-		}
-		b.st.hook(func(p *probe) { p.instead = h.apply(b) })
-		b.run()
-		time.Sleep(10 * time.Second)
-		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
-		h.open.Store(true)
-		for _, id := range ids {
-			b.expect(b.wait(id), store.Completed, "")
-		}
-	})
-}
-
 // TestOutcomesThatAreHeldAreNotGivenUp: the node counts blocked outcomes as its work, even during a
 // slow retry.
 func TestOutcomesThatAreHeldAreNotGivenUp(t *testing.T) {

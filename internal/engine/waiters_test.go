@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -391,7 +390,6 @@ func TestWaitsOfBothSorts(t *testing.T) {
 
 // TestWaitsForVeryMany: they cost one statement a second as well.
 func TestWaitsForVeryMany(t *testing.T) {
-	racing.Off(t) // there is very much of what others have at work under it
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
 		ids := a.enqueue("nobody", 60_000)

@@ -3,7 +3,6 @@ package faulttest
 import (
 	"context"
 	"database/sql"
-	"net/url"
 	"path/filepath"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
@@ -31,15 +29,8 @@ type database struct {
 // onEach runs a test on both databases at the same time.
 func onEach(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
-	each(t, racing.On, test)
-}
-
-// each calls racing.On, or what says otherwise, for the test on SQLite.
-func each(t *testing.T, raced func(testing.TB), test func(t *testing.T, db *database)) {
-	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		raced(t)
 		test(t, onSQLite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -54,24 +45,7 @@ func onSQLite(t *testing.T) *database {
 	return &database{source: sqlite.File(path), dsn: "sqlite:" + path, path: path}
 }
 
-// onPostgres is without the race detector: a test that is on both databases has the same of Go at
-// work on SQLite, and of the others the fault is in the database. One that nothing else does under
-// the detector calls
-// racedOnPostgres.
 func onPostgres(t *testing.T) *database {
-	t.Helper()
-	racing.Off(t)
-	return newDatabase(t)
-}
-
-// racedOnPostgres is under the race detector.
-func racedOnPostgres(t *testing.T) *database {
-	t.Helper()
-	racing.On(t)
-	return newDatabase(t)
-}
-
-func newDatabase(t *testing.T) *database {
 	t.Helper()
 	url := ready.Database(t)
 	return &database{source: postgres.URL(url), dsn: url, url: url}
@@ -114,19 +88,6 @@ func pool(t *testing.T, url string) *pgxpool.Pool {
 	}
 	t.Cleanup(p.Close)
 	return p
-}
-
-// with returns an address with one more setting.
-func with(t *testing.T, address, key, value string) string {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := u.Query()
-	settings.Set(key, value)
-	u.RawQuery = settings.Encode()
-	return u.String()
 }
 
 // connect returns one connection.

@@ -39,6 +39,5 @@
 // a caller's own, a server of its own whose clock libfaketime sets (faketime), and PgBouncer
 // (pooler). What is not installed is skipped, and says so.
 //
-// Tests that draw print their seed. HOLDFAST_FAULTTEST_SEED repeats what they drew, if not the
-// moments.
+// Tests that draw print their seed. HOLDFAST_SEED repeats what they drew, if not the moments.
 package faulttest

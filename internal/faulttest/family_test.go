@@ -16,8 +16,6 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/hooks"
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
-	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 // A family is a job, the parent that it calls, and children of that which wait for ever, one with
@@ -58,18 +56,6 @@ type house struct {
 	mu     sync.Mutex
 	undone []string // what has compensated, in its order
 	told   map[holdfast.ID]int
-}
-
-func newHouse(t *testing.T, db *database) *house {
-	t.Helper()
-	return &house{t: t, db: db, hf: db.open(t), tx: db.sqlDB(t), wrap: wrapOf(db), told: map[holdfast.ID]int{}}
-}
-
-func wrapOf(db *database) func(*sql.Tx) store.Tx {
-	if db.url == "" {
-		return func(tx *sql.Tx) store.Tx { return sqlite.Tx(tx) }
-	}
-	return postgres.SQLTx
 }
 
 // hooks count how often the ends of jobs are told.

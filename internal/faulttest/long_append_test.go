@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,8 +16,7 @@ import (
 // giant transaction: others enqueue in between.
 func TestTwentyThousandDecisions(t *testing.T) {
 	t.Parallel()
-	// There is very much of what others have at work under the race detector.
-	each(t, racing.Off, func(t *testing.T, db *database) {
+	onEach(t, func(t *testing.T, db *database) {
 		const decisions, most = 20_000, 2500
 		counts := &appends{}
 		hf := db.wrapped(func(st store.Store) store.Store { return &counting{Store: st, counts: counts} }).open(t)

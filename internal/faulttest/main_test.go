@@ -30,10 +30,6 @@ const atOnce = "6"
 
 func runTests(m *testing.M) int {
 	flag.Parse()
-	if testing.Short() {
-		fmt.Println("faults take their time: no tests with -short")
-		return 0
-	}
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {

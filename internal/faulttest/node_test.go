@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/access"
+	"github.com/holdfastdev/holdfast/internal/seed"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -245,21 +244,6 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// openTemp makes a directory that all users may look into and write to. Its path is short, as
-// those of sockets have to be.
-func openTemp(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "faulttest-") //nolint:usetesting // a test's own is long, and closed to others
-	if err == nil {
-		err = os.Chmod(dir, 0o777)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // together calls a function so many times at once and joins the errors.
 func together(times int, f func(i int) error) error {
 	errs := make([]error, times)
@@ -271,20 +255,8 @@ func together(times int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// seedEnv repeats what a test drew.
-const seedEnv = "HOLDFAST_FAULTTEST_SEED"
-
-// random prints its seed, which can be given.
+// random draws from the test's seed.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv(seedEnv); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = given
-	}
-	t.Logf("%s=%d", seedEnv, seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(seed.Of(t), 0))
 }

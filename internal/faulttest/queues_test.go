@@ -1,3 +1,5 @@
+//go:build soak
+
 package faulttest
 
 import (
@@ -7,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestThousandsOfQueues drains two thousand jobs of a hundred queues, once where there are no
@@ -15,7 +16,6 @@ import (
 // costs the server must go by the work, and not by what ever was.
 func TestThousandsOfQueues(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // there is very much of what others have at work under it
 	const few, many, jobs, handful = 100, 10_000, 2000, 4
 	alone, among := queueCost(t, few, few, jobs), queueCost(t, many, few, jobs)
 	t.Logf("among %d queues: %+v; among %d: %+v", few, alone, many, among)

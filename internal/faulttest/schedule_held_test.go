@@ -1,3 +1,5 @@
+//go:build soak
+
 package faulttest
 
 import (
@@ -5,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/schedule"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -94,7 +95,6 @@ func TestHeldSchedules(t *testing.T) {
 // database that has one writer. All schedules fire afterwards, each time once.
 func TestHeldDatabase(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the fault is in the database, for which nodes wait as in other tests
 	db := onSQLite(t)
 	hf := db.open(t)
 	if err := ringing(hf); err != nil {

@@ -1,3 +1,5 @@
+//go:build soak
+
 package faulttest
 
 import (
@@ -26,7 +28,7 @@ func TestStepTxThatEndsWhileItCommits(t *testing.T) {
 	const insert = "INSERT INTO ledger VALUES ($1, $2)"
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()
-		db := racedOnPostgres(t)
+		db := onPostgres(t)
 		p := pool(t, with(t, slowCommits(t, db).url, "pool_max_conns", "20"))
 		stepsThatEnd(t, db, postgres.Begin(p), func(ctx context.Context, tx pgx.Tx, job string, step int) error {
 			_, err := tx.Exec(ctx, insert, job, step)

@@ -1,3 +1,5 @@
+//go:build soak
+
 package faulttest
 
 import (
@@ -11,12 +13,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// inBoth lets a test run under the race detector, where it does less, and without.
-func inBoth(testing.TB) {}
 
 // TestStormOfUniqueKeys lets two processes' worth of goroutines enqueue with keys of a small
 // set, alone and several at once, while the jobs finish and free the keys. A server that is not
@@ -25,12 +23,9 @@ func inBoth(testing.TB) {}
 // has two jobs at a time, and PostgreSQL finds no two transactions that wait for each other.
 func TestStormOfUniqueKeys(t *testing.T) {
 	t.Parallel()
-	each(t, inBoth, func(t *testing.T, db *database) {
+	onEach(t, func(t *testing.T, db *database) {
 		const clients, rounds, keys, most = 2, 9, 48, 5
-		writers := 64
-		if racing.Less() {
-			writers = 24 // so many more wait for each other's locks for longer than an enqueue waits
-		}
+		const writers = 24 // so many more wait for each other's locks for longer than an enqueue waits, under the race detector
 		far := db
 		if db.url != "" {
 			far = db.slow(t, 2*time.Millisecond)

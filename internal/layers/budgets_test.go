@@ -88,9 +88,6 @@ const legend = `what each package costs:
 // TestBudgets prints, with -v, what each package costs, and which pairs of files run up.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it loads the whole module")
-	}
 	sizes := measure(t, "../..")
 	t.Log(legend)
 	t.Logf("%-35s %5s %6s %7s %4s %9s %7s %10s %9s",

@@ -2,11 +2,9 @@ package layers_test
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
+	"github.com/holdfastdev/holdfast/internal/binaries"
 )
 
 // mostCommand is how large the command may be, in bytes, as scripts/release builds it.
@@ -18,17 +16,10 @@ const mostCommand = 45_000_000
 // does so as <ReflectMethod>.
 func TestSizeOfTheCommand(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // it links a program
-	if testing.Short() {
-		t.Skip("it links a program")
+	if os.Getenv(binaries.Folder) == "" {
+		t.Skip("internal/suite builds the command as a release is built")
 	}
-	program := filepath.Join(t.TempDir(), "holdfast")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "../../cmd/holdfast")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	info, err := os.Stat(program)
+	info, err := os.Stat(binaries.Path(t, "../../cmd/holdfast"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,8 @@ log_min_messages = warning
 
 // Reasons for having no server that are no failure, unless one was asked for.
 var (
-	errNotFound = errors.New("initdb and postgres were not found")
-	errNotUnix  = errors.New("throw-away clusters are made on Unix only")
+	ErrNoPrograms = errors.New("initdb and postgres were not found")
+	errNotUnix    = errors.New("throw-away clusters are made on Unix only")
 )
 
 // startTimeout bounds the start of a server.
@@ -45,6 +45,7 @@ const startTimeout = time.Minute
 // Cluster is a PostgreSQL server.
 type Cluster struct {
 	base     string // the URL of an existing server, or ""
+	lent     bool   // it is that of Serve, which other test binaries use as well
 	database string
 
 	bin, dir string // directories of the programs and of the cluster
@@ -59,6 +60,7 @@ type Cluster struct {
 	}
 
 	mu       sync.Mutex // guards the fields below
+	created  []string   // databases
 	server   *exec.Cmd
 	exited   chan struct{}
 	watchdog io.Closer
@@ -66,15 +68,20 @@ type Cluster struct {
 
 // create creates and starts a cluster, with env added to the environment of the server.
 func create(env ...string) (*Cluster, error) {
-	bin, err := findPrograms()
-	if err != nil {
-		return nil, err
-	}
 	// A socket's path is limited to about a hundred characters; a test's directory is often too
 	// long.
 	dir, err := os.MkdirTemp(shortTemp(), "pgtest-")
 	if err != nil {
 		return nil, err
+	}
+	return createIn(dir, env...)
+}
+
+// createIn creates and starts a cluster in an empty directory, which goes with it.
+func createIn(dir string, env ...string) (*Cluster, error) {
+	bin, err := findPrograms()
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(dir))
 	}
 	c := &Cluster{bin: bin, dir: dir, user: "postgres", env: env, database: "postgres"}
 	c.watchdog, err = guard(dir)
@@ -133,7 +140,7 @@ func findPrograms() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("%w in any of %q", errNotFound, dirs)
+	return "", fmt.Errorf("%w in any of %q", ErrNoPrograms, dirs)
 }
 
 func isProgram(dir, name string) bool {
@@ -246,8 +253,8 @@ func (c *Cluster) Restart(tb testing.TB) {
 func (c *Cluster) end(signal os.Signal) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.base != "" {
-		return errors.New("the server is not ours")
+	if c.base != "" || c.lent {
+		return errors.New("others use the server: a test that stops one needs its own, see Private")
 	}
 	if c.server == nil {
 		return nil
@@ -263,6 +270,10 @@ func (c *Cluster) end(signal os.Signal) error {
 // remove ends the server and removes its files.
 func (c *Cluster) remove() {
 	if c.base != "" {
+		return
+	}
+	if c.lent {
+		c.giveBack()
 		return
 	}
 	if err := c.end(syscall.SIGQUIT); err != nil {

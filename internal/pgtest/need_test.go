@@ -17,9 +17,9 @@ func TestNeed(t *testing.T) {
 		err  error // nil: the error of looking for a server
 		want string
 	}{
-		{"nothing is there and nobody asked", nil, fmt.Errorf("%w in any of []", errNotFound), "skipped"},
+		{"nothing is there and nobody asked", nil, fmt.Errorf("%w in any of []", ErrNoPrograms), "skipped"},
 		{"nothing can be there and nobody asked", nil, errNotUnix, "skipped"},
-		{"nothing is there in a pipeline", map[string]string{"CI": "true"}, errNotFound, "failed"},
+		{"nothing is there in a pipeline", map[string]string{"CI": "true"}, ErrNoPrograms, "failed"},
 		{"what is there does not work", nil, errors.New("initdb: exit status 1"), "failed"},
 		{"a server that does not answer", map[string]string{envDatabase: "postgres://127.0.0.1:1/none?sslmode=disable"}, nil, "failed"},
 		{"no URL", map[string]string{envDatabase: "://"}, nil, "failed"},
@@ -27,7 +27,7 @@ func TestNeed(t *testing.T) {
 		{"programs that do not work", map[string]string{envBin: broken(t)}, nil, "failed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, name := range []string{"CI", envDatabase, envBin} {
+			for _, name := range []string{"CI", envDatabase, envBin, envCluster} {
 				t.Setenv(name, test.set[name])
 			}
 			err := test.err

@@ -20,6 +20,7 @@ import (
 const (
 	envDatabase = "HOLDFAST_TEST_DATABASE"
 	envBin      = "HOLDFAST_TEST_POSTGRES_BIN"
+	envCluster  = "HOLDFAST_TEST_CLUSTER"
 )
 
 // shared is the cluster of the test binary.
@@ -27,12 +28,7 @@ var shared struct {
 	once    sync.Once
 	cluster *Cluster
 	err     error
-	always  bool
 }
-
-// Always makes Shared serve short tests (go test -short) too. A package calls it before Main if its
-// tests are about PostgreSQL.
-func Always() { shared.always = true }
 
 // Main runs the tests of a package and then removes the shared cluster, if one was started. It
 // returns the exit code.
@@ -58,16 +54,21 @@ func runMore() {
 	}
 }
 
-// Shared returns the server that all tests of the binary use. It skips short tests, which run on
-// SQLite, except in packages that call Always.
+// Shared returns the server that all tests of the binary use.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
-	if _, bench := tb.(*testing.B); testing.Short() && !shared.always && !bench {
-		tb.Skip("short tests of this package run on SQLite alone")
-	}
 	shared.once.Do(func() { shared.cluster, shared.err = find() })
 	need(tb, shared.err)
 	return shared.cluster
+}
+
+// InSoak skips a test that has run on SQLite, but in the soak. That the databases do the same is for
+// the conformance suite to prove; what stands above a store runs on one of them for each commit.
+func InSoak(tb testing.TB) {
+	tb.Helper()
+	if !soak {
+		tb.Skip("on PostgreSQL it runs in the soak: go test -tags=soak")
+	}
 }
 
 // find returns the configured server, or else starts one.
@@ -75,7 +76,67 @@ func find() (*Cluster, error) {
 	if base := os.Getenv(envDatabase); base != "" {
 		return external(base)
 	}
+	if dir := os.Getenv(envCluster); dir != "" {
+		return borrow(dir)
+	}
 	return create()
+}
+
+// Serve starts a cluster in a new directory for the test binaries that this process starts, and
+// tells them by a variable of the environment. stop removes it.
+func Serve(dir string) (stop func(), err error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return func() {}, err
+	}
+	c, err := createIn(dir)
+	if err != nil {
+		return func() {}, err
+	}
+	if err := os.Setenv(envCluster, dir); err != nil {
+		c.remove()
+		return func() {}, err
+	}
+	return c.remove, nil
+}
+
+// borrow returns the server that Serve has started, with a database that is this binary's own.
+func borrow(dir string) (*Cluster, error) {
+	bin, err := findPrograms()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{lent: true, bin: bin, dir: dir, user: "postgres", database: "postgres"}
+	own := "binary_" + random()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.do(ctx, "CREATE DATABASE "+own+" TEMPLATE template0"); err != nil {
+		return nil, err
+	}
+	c.database, c.created = own, []string{own}
+	return c, nil
+}
+
+// giveBack drops the databases that this binary has made on a server that others use.
+func (c *Cluster) giveBack() {
+	c.mu.Lock()
+	created := c.created
+	c.created = nil
+	c.mu.Unlock()
+	c.database = "postgres"
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for _, name := range created {
+		if err := c.do(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			fmt.Fprintln(os.Stderr, "pgtest:", err)
+		}
+	}
+}
+
+// note notes that a database is to be dropped with the binary's others.
+func (c *Cluster) note(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.created = append(c.created, name)
 }
 
 // Private starts a cluster for one test, which is removed after it. env, such as "LD_PRELOAD=…", is
@@ -94,7 +155,7 @@ func need(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
 	case err == nil:
-	case os.Getenv(envBin) != "" || !errors.Is(err, errNotFound) && !errors.Is(err, errNotUnix):
+	case os.Getenv(envBin) != "" || !errors.Is(err, ErrNoPrograms) && !errors.Is(err, errNotUnix):
 		tb.Fatalf("PostgreSQL does not work: %v", err)
 	case os.Getenv("CI") != "":
 		tb.Fatalf("no PostgreSQL to test with, and CI is set: %v", err)
@@ -151,6 +212,7 @@ func (c *Cluster) Database(tb testing.TB) string {
 	tb.Helper()
 	name := "test_" + random()
 	c.exec(tb, "CREATE DATABASE "+name+" TEMPLATE template0")
+	c.note(name)
 	if c.base != "" { // or it goes with the cluster: to drop it takes longer than to create it
 		tb.Cleanup(func() { c.exec(tb, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
 	}
@@ -165,6 +227,7 @@ func (c *Cluster) Copy(tb testing.TB, fill func(ctx context.Context, url string)
 	c.model.once.Do(func() {
 		if c.base == "" && c.copies(tb) {
 			c.model.name = "model_" + random()
+			c.note(c.model.name)
 			c.exec(tb, "CREATE DATABASE "+c.model.name+" TEMPLATE template0")
 			c.model.err = fill(tb.Context(), c.URL(c.model.name))
 		}
@@ -181,6 +244,7 @@ func (c *Cluster) Copy(tb testing.TB, fill func(ctx context.Context, url string)
 	}
 	name := "test_" + random()
 	c.exec(tb, "CREATE DATABASE "+name+" TEMPLATE "+c.model.name+" STRATEGY file_copy")
+	c.note(name)
 	return c.URL(name)
 }
 
@@ -202,17 +266,21 @@ func (c *Cluster) exec(tb testing.TB, sql string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if err := c.do(ctx, sql); err != nil {
+		tb.Error(err)
+	}
+}
+
+func (c *Cluster) do(ctx context.Context, sql string) error {
 	conn, err := pgx.Connect(ctx, c.URL(""))
 	if err != nil {
-		tb.Errorf("%s: %v", sql, err)
-		return
+		return fmt.Errorf("%s: %w", sql, err)
 	}
-	if _, err := conn.Exec(ctx, sql); err != nil {
-		tb.Errorf("%s: %v", sql, err)
+	_, err = conn.Exec(ctx, sql)
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
 	}
-	if err := conn.Close(ctx); err != nil {
-		tb.Logf("%s: %v", sql, err)
-	}
+	return nil
 }
 
 func random() string {

@@ -10,7 +10,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	pgtest.Always()
 	os.Exit(pgtest.Main(m))
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/internal/timed"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -16,7 +15,6 @@ import (
 // TestConformance: a store that is timed answers as it does without, and each operation is told of.
 // What takes seconds in memory is left out.
 func TestConformance(t *testing.T) {
-	racing.Off(t) // it has no goroutines, and engines under the detector use it
 	var told [timed.Operations]atomic.Int64
 	t.Run("store", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {

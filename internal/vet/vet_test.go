@@ -6,23 +6,13 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/analysis/analysistest"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
-
-func TestMain(m *testing.M) {
-	if racing.Less() {
-		return // it thinks a lot, in one goroutine
-	}
-	os.Exit(m.Run())
-}
 
 // TestRules compares the findings in testdata with the "want" comments there. The stub of the
 // library is not checked.

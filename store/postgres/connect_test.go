@@ -84,9 +84,6 @@ func tlsServer(t *testing.T) string {
 // do, without the words of pgx, and without what its other attempts came to.
 func TestConnectionErrors(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	refusal := func(code, message string) string {
 		return refuser(t, &pgproto3.ErrorResponse{Severity: "FATAL", Code: code, Message: message})
 	}

@@ -9,14 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestDenied: a role that lacks a right is told which, and what the error says to grant is enough.
 func TestDenied(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one call after the other
 	config := fresh(t)
 	owner := open(t, config)
 	enqueue(t, owner, newJob())

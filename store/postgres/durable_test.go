@@ -65,9 +65,6 @@ func childOf(parent store.ID) func(*store.Enqueue) {
 // first, the job is available afterwards.
 func TestParkMeetsSend(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("races are left out")
-	}
 	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	conn := connect(t, config.URL)
@@ -120,9 +117,6 @@ func TestParkMeetsSend(t *testing.T) {
 // of them have.
 func TestChildrenMeetTheirParent(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("races are left out")
-	}
 	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	nodes := []int64{join(t, a), join(t, b)}
@@ -189,9 +183,6 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 // appended afterwards.
 func TestTerminateMeetsAppends(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("races are left out")
-	}
 	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	node := join(t, a)
@@ -229,9 +220,6 @@ func TestTerminateMeetsAppends(t *testing.T) {
 // afterwards.
 func TestRescueMeetsAppends(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("races are left out")
-	}
 	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	for i := range 20 {
@@ -272,9 +260,6 @@ func TestRescueMeetsAppends(t *testing.T) {
 // nobody takes a lease from it.
 func TestFenceHoldsItsNode(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("races are left out")
-	}
 	config := used(t, nil)
 	s, conn := open(t, config), connect(t, config.URL)
 	node := join(t, s)

@@ -3,8 +3,6 @@ package postgres
 import (
 	"strings"
 	"testing"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestSuccessorsAreFoundByIndex: who tells the successors of finished jobs finds them by the
@@ -12,7 +10,6 @@ import (
 // index of the notes, without reading all of them for each portion.
 func TestSuccessorsAreFoundByIndex(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{
 			"edge_look", "edge_successors", "edge_told_of", "edge_checked", "edge_met", "edge_told", "edges_of", "edge_release", "edge_cycle",

@@ -20,9 +20,6 @@ import (
 // once.
 func TestRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	cluster := pgtest.Private(t)
 	s := open(t, postgres.Config{URL: cluster.URL(""), MaxConns: 8})
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -240,9 +237,6 @@ func TestErrorsAreClassified(t *testing.T) {
 
 func TestReadOnlyServer(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	config := fresh(t)
 	q := newJob()
 	enqueue(t, open(t, config), q)

@@ -3,15 +3,12 @@ package postgres
 import (
 	"strings"
 	"testing"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestTheFeedIsReadByIndex: a pass of the sequencer, a page and what retention looks at cost the
 // same however long the feed is.
 func TestTheFeedIsReadByIndex(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"feed_order", "feed_page", "feed_forget", "feed_status"} {
 			text := plan(name)

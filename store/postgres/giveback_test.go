@@ -15,9 +15,6 @@ import (
 // one that takes some does.
 func TestSlotsGivenBackInACrash(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	cluster := pgtest.Private(t)
 	s := open(t, postgres.Config{URL: cluster.URL("")})
 	l := store.Limit{Namespace: "default", Name: "partner", LimitSettings: store.LimitSettings{Capacity: 3}}

@@ -56,9 +56,6 @@ func forgetfulPool(t *testing.T, source postgres.Config, trace pgx.QueryTracer) 
 // fresh returns the source of a schema that is the test's own.
 func fresh(t *testing.T) postgres.Config {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it makes a schema of its own, which takes longer than most tests")
-	}
 	url, schema := pgtest.Shared(t).Schema(t)
 	return postgres.Config{URL: url, SchemaName: schema, MaxConns: 4}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -50,10 +49,6 @@ func fill(t *testing.T, conn *pgx.Conn, schema string) {
 // were never looked at, or large.
 func TestListPlans(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
 	url, schema := pgtest.Shared(t).Schema(t)
 	opened, err := Config{URL: url, SchemaName: schema}.Open(t.Context())
 	if err != nil {
@@ -112,7 +107,6 @@ func TestListPlans(t *testing.T) {
 // are looked at as wait at the most; of jobs without a key it has nothing.
 func TestWaitingPlan(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	bad := regexp.MustCompile(`(?m)Seq Scan|Bitmap|->  (Incremental )?Sort$`)
 	s, conn := opened(t)
 	for _, fill := range []string{

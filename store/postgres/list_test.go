@@ -56,9 +56,6 @@ func traced(t *testing.T, config postgres.Config, by pgx.QueryTracer) store.Stor
 // few statements, each of which finds its rows by index (see TestListPlans).
 func TestListsAskLittle(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
 	config := fresh(t)
 	s, count := asking(t, config)
 	enqueue(t, s, newJob()) // so that there are a queue and a lane

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
@@ -22,7 +21,6 @@ import (
 // several places, is brought up to date.
 func TestMigrateFromVersion1(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one call after the other
 	config := fresh(t)
 	conn := connect(t, config.URL)
 	exec := func(sql string, args ...any) {
@@ -80,7 +78,6 @@ func TestMigrateFromVersion1(t *testing.T) {
 // keeps what it says from now on.
 func TestMigrateFromVersion5(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one call after the other
 	config := fresh(t)
 	conn := connect(t, config.URL)
 	exec := func(sql string, args ...any) {
@@ -348,7 +345,6 @@ func TestTimesOfEveryDay(t *testing.T) {
 func migrateFrom(t *testing.T, version int) {
 	t.Helper()
 	t.Parallel()
-	racing.Off(t) // one call after the other
 	config := fresh(t)
 	storetest.Upgrade(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		config.Clock = clock.Now

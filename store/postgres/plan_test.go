@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
@@ -18,7 +17,6 @@ import (
 // and were never analysed, which is when the planner would rather read all of them.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	s, conn := opened(t)
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
 	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|untold|claim` +
@@ -91,7 +89,6 @@ func TestOneReadByKey(t *testing.T) {
 // TestQueueAttemptsReadsWhatIsSet: nodes that look what is set of queues read no others.
 func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"queue_attempts", "queue_attempts_all"} {
 			if text := plan(name); !strings.Contains(text, "Index Scan using queue_attempts on queue") {
@@ -109,7 +106,6 @@ func TestQueueAttemptsReadsWhatIsSet(t *testing.T) {
 // of other times and namespaces.
 func TestFactsAreFoundByTheirTime(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for name, index := range map[string]string{"facts_page": "fact_pkey", "facts_minutes": "fact_minutes", "facts_hours": "fact_hours"} {
 			text := plan(name)
@@ -128,7 +124,6 @@ func TestFactsAreFoundByTheirTime(t *testing.T) {
 // and so do those of a range; what a job has is found by its id.
 func TestValuesAreFoundByThemselves(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for name, want := range map[string]string{
 			"list_valued": "attribute_value_place", "list_valued_few": "attribute_value_place",
@@ -158,7 +153,6 @@ func TestValuesAreFoundByThemselves(t *testing.T) {
 // found by an index, and so is the next one.
 func TestKeysThatAreDueAreFound(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for _, name := range []string{"key_rates_next", "promote_look", "hand_on_gates"} {
 			text := plan(name)
@@ -177,7 +171,6 @@ func TestKeysThatAreDueAreFound(t *testing.T) {
 // ones of each, by the primary key.
 func TestGatesAreSkippedThrough(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		text := plan("hand_on_gates")
 		if strings.Contains(text, "Seq Scan on gated") || strings.Contains(text, "Hash Join") || strings.Contains(text, "Merge Join") ||
@@ -195,7 +188,6 @@ func TestGatesAreSkippedThrough(t *testing.T) {
 // first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		wantFirstRows(t, after, plan("unserved"), "ready", 1)
 		wantFirstRows(t, after, plan("queues_busy"), "ready", 2) // the first lane, and each next one
@@ -213,7 +205,6 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 // reading through their notes, of which one may have any number.
 func TestUntoldParentsReadsOneNoteOfEach(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		wantFirstRows(t, after, plan("untold_parents"), "untold", 2)
 	},
@@ -272,9 +263,6 @@ type plansOf func(name string) string
 // it.
 func whenFilled(t *testing.T, check func(after string, plan plansOf), fills ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
 	s, conn := opened(t)
 	plan := func(name string) string { return strings.Join(explain(t, conn, s.Text(name)), "\n") }
 	check("nothing", plan)
@@ -321,10 +309,6 @@ func explain(t *testing.T, conn *pgx.Conn, text string, args ...string) (lines [
 // that parallel workers cost nothing would rather let them read all that follows, and sort it.
 func TestNoParallelPlans(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
 	ctx := t.Context()
 	url, schema := pgtest.Shared(t).Schema(t)
 	opened, err := Config{URL: url, SchemaName: schema}.Open(ctx)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
@@ -13,7 +12,6 @@ import (
 // TestNothingIsLeft looks for the job in all columns of all tables.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one call after the other
 	schemas := map[store.Store]string{}
 	conn := connect(t, fresh(t).URL)
 	storetest.Removed(t, func(t *testing.T, clock *storetest.Clock) store.Store {

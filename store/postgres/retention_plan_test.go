@@ -3,15 +3,12 @@ package postgres
 import (
 	"strings"
 	"testing"
-
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // TestOldJobsAreFoundByIndex: what is over by some class is found in the order of its end, or of
 // its id, after a place, however much was passed before; and what was removed by days.
 func TestOldJobsAreFoundByIndex(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
 	whenFilled(t, func(after string, plan plansOf) {
 		for name, wants := range map[string][]string{
 			"ended_after":         {"finished_by_time", "state_finished_at_id_idx", "using finished_default_state_finished_at"},

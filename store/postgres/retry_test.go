@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -209,7 +208,6 @@ func TestRetryBesideAKeyThatIsInserted(t *testing.T) {
 // after them in the list runs again, and when another job has got the keys it is named.
 func TestRetryBesideManyKeys(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // one call after the other
 	config := fresh(t)
 	s := open(t, config)
 	const n = 40

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -34,7 +33,6 @@ func wantSpans(ctx context.Context, t *testing.T, conn *pgx.Conn, config postgre
 // them their spans, and then.
 func TestSpansOfOldBodies(t *testing.T) {
 	t.Parallel()
-	racing.Off(t)       // one call after the other
 	const jobs = 12_000 // more than one Retain gives theirs
 	config := fresh(t)
 	s := open(t, config)

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -38,10 +37,6 @@ func openSQL(t *testing.T, url string, most int) *sql.DB {
 // and those of who is told of something.
 func TestConformanceThroughSQL(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is a part of the suite once more")
-	}
-	racing.Off(t) // another pool has the same at work under it
 	open := func(t *testing.T, clock *storetest.Clock) store.Store {
 		config := used(t, clock.Now)
 		return open(t, postgres.Config{DB: openSQL(t, config.URL, 4), SchemaName: config.SchemaName, Clock: clock.Now})

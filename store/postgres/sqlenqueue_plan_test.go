@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
@@ -16,10 +15,6 @@ import (
 // does not read all of them when they are large.
 func TestSQLEnqueueReadsIndexes(t *testing.T) {
 	t.Parallel()
-	racing.Off(t) // the plans are those of the server
-	if testing.Short() {
-		t.Skip("it fills tables with very many rows")
-	}
 	config := fresh(t)
 	if s, err := config.Open(t.Context()); err != nil || s.Close() != nil {
 		t.Fatal(err)

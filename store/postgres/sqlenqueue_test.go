@@ -275,9 +275,6 @@ func TestSQLEnqueueMeetsOthers(t *testing.T) {
 // one makes the job.
 func TestSQLEnqueueRace(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is a race")
-	}
 	config := used(t, nil)
 	s, conn := open(t, config), connect(t, config.URL)
 	for round := range 20 {

@@ -224,9 +224,6 @@ func TestSQLEnqueueRetriesMeetKeys(t *testing.T) {
 // makes the job: of a key that is new, and of one that a finished job has left.
 func TestSQLEnqueueKeyRace(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is a race")
-	}
 	b := newKeyBed(t, used(t, nil))
 	for round := range 20 {
 		key := fmt.Sprint("key ", round/2)

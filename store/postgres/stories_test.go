@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -50,10 +49,6 @@ func stories(t *testing.T) (told, unsent []string) {
 // needs nothing of a session, and that what is not prepared takes.
 func TestConformanceBehindPooler(t *testing.T) { //nolint:tparallel // what was sent is known once all stories are told
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is a part of the suite once more")
-	}
-	racing.Off(t) // it is a part of the suite once more
 	var sent sent
 	open := func(t *testing.T, clock *storetest.Clock) store.Store { return behindPooler(t, clock, &sent) }
 	if *update {

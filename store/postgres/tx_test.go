@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -71,17 +70,9 @@ func unchanged(t *testing.T, look func(*string) error) func() error {
 
 func TestCallersTransactions(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it waits for what transactions hold, for a minute and a half in all")
-	}
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "pgx" {
-				racing.On(t)
-			} else {
-				racing.Off(t) // pgx has the same at work under it
-			}
 			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
 				config := used(t, clock.Now)
 				config.Clock = clock.Now

@@ -157,9 +157,6 @@ func TestWakeupsReachOtherStoresOnly(t *testing.T) {
 
 func TestWatchSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	cluster := pgtest.Private(t)
 	s := open(t, postgres.Config{URL: cluster.URL(""), MaxConns: 2})
 	w := watch(t, s)
@@ -174,9 +171,6 @@ func TestWatchSurvivesARestart(t *testing.T) {
 // transaction mode.
 func TestProbeFindsAPooler(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("faults are left out")
-	}
 	config := used(t, nil)
 	p := newProxy(t, config.URL)
 	p.dropNotifications.Store(true)

@@ -5,14 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 // TestListPlans: what lists, counts, edits and deletes ask for is found by index, in its order, so
 // that a limit bounds what is looked at, whatever there is.
 func TestListPlans(t *testing.T) {
-	racing.Off(t) // the plans are SQLite's
 	source := sqlite.File(file(t))
 	open(t, source)
 	db := database(t, source.Path)
@@ -122,7 +120,6 @@ func TestListPlans(t *testing.T) {
 // TestRetentionPlans: what is over by some class is found in the order of its end, after a place,
 // whatever was passed before, and what was removed in the order of days.
 func TestRetentionPlans(t *testing.T) {
-	racing.Off(t) // the plans are SQLite's
 	source := sqlite.File(file(t))
 	open(t, source)
 	db := database(t, source.Path)
@@ -177,7 +174,6 @@ func planOf(t *testing.T, db *sql.DB, name string) string {
 
 // TestStuckPlan: the keys of a queue are found in their order, and what is known of each by keys.
 func TestStuckPlan(t *testing.T) {
-	racing.Off(t) // the plans are SQLite's
 	source := sqlite.File(file(t))
 	open(t, source)
 	plan := planOf(t, database(t, source.Path), "stuck_keys")
@@ -194,7 +190,6 @@ func TestStuckPlan(t *testing.T) {
 // TestWaitingPlan: the jobs of a key are found by the index of keys, in its order, and where each
 // waits by the keys of the tables.
 func TestWaitingPlan(t *testing.T) {
-	racing.Off(t) // the plans are SQLite's
 	source := sqlite.File(file(t))
 	open(t, source)
 	plan := planOf(t, database(t, source.Path), "waiting_of_key")

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"testing"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -11,7 +10,6 @@ import (
 
 // TestNothingIsLeft looks for the job in all columns of all tables.
 func TestNothingIsLeft(t *testing.T) {
-	racing.Off(t) // one call after the other
 	storetest.Removed(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		source := sqlite.File(file(t))
 		source.Clock = clock.Now

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -54,7 +53,6 @@ func takeBack(t *testing.T, path string) {
 // TestSpansOfOldBodies: bodies from before the migration are found as before, while retention gives
 // them their spans, and then.
 func TestSpansOfOldBodies(t *testing.T) {
-	racing.Off(t) // one call after the other
 	const jobs = 5000
 	source := sqlite.File(file(t))
 	source.Synchronous = sqlite.Normal

@@ -59,9 +59,6 @@ func fancy() *store.Enqueue {
 func TestCallersTransactions(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, string) *sql.DB{"immediate": database, "deferred": plainDatabase} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "immediate" {
-				t.Skip("it is the same suite once more")
-			}
 			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
 				source := sqlite.File(sqlitetest.File(t))
 				source.Clock, source.Synchronous = clock.Now, sqlite.Normal

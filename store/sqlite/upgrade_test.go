@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -46,7 +45,6 @@ func stored(t *testing.T, version int, rows []row) sqlite.Config {
 
 // TestUpgrade: what the first version stored is all there, and goes on.
 func TestUpgrade(t *testing.T) {
-	racing.Off(t) // one call after the other
 	ctx := t.Context()
 	available, retryable, failed := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	s := open(t, stored(t, 1, []row{
@@ -101,7 +99,6 @@ func TestUpgrade(t *testing.T) {
 // TestUpgradeFrom3: lanes and queues keep their ids and are in use, failed jobs know their lanes,
 // what people did to jobs that are gone is on its own, and a node that promised nothing is rescued.
 func TestUpgradeFrom3(t *testing.T) {
-	racing.Off(t) // one call after the other
 	ctx := t.Context()
 	available, running, failed, gone := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	source := stored(t, 3, []row{
@@ -185,7 +182,6 @@ func TestUpgradeFrom3(t *testing.T) {
 // TestUpgradeFrom5: what a job had forgotten goes on being removed, but for the items of streams
 // that are still there.
 func TestUpgradeFrom5(t *testing.T) {
-	racing.Off(t) // one call after the other
 	ctx := t.Context()
 	job := uuid.Must(uuid.NewV7())
 	const entry = "INSERT INTO holdfast_journal (id, seq, at, lease, kind, name, codec) VALUES (?, ?, 1, 1, ?, ?, 0)"
@@ -367,7 +363,6 @@ func TestUpgradeFrom47(t *testing.T) { upgradeFrom(t, 47) }
 
 func upgradeFrom(t *testing.T, version int) {
 	t.Helper()
-	racing.Off(t) // one call after the other
 	source := sqlite.File(file(t))
 	storetest.Upgrade(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		source.Clock = clock.Now

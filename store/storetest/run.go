@@ -47,16 +47,13 @@ var groups = env.Merged(
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are
 // those that another run on the same kind of store has checked and that the difference between the
-// two cannot touch. With -short races, random sequences, and lists of very many jobs are left out.
+// two cannot touch.
 func Run(t *testing.T, open Factory, without ...string) {
-	machine.LimitChecks()
+	machine.Seed()
 	for _, name := range without {
 		if groups[name] == nil {
 			t.Fatalf("there is no concern named %s", name)
 		}
-	}
-	if testing.Short() {
-		without = slices.Concat(without, Races(), []string{"Property", "Slots", "Large"})
 	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		if !slices.Contains(without, group) {
@@ -67,7 +64,7 @@ func Run(t *testing.T, open Factory, without ...string) {
 
 // RunStories checks some stories alone, each named by its concern, a slash and its name.
 func RunStories(t *testing.T, open Factory, stories ...string) {
-	machine.LimitChecks()
+	machine.Seed()
 	of := map[string][]string{}
 	for _, story := range stories {
 		group, name, _ := strings.Cut(story, "/")

@@ -12,7 +12,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	pgtest.Always()
 	os.Exit(pgtest.Main(m))
 }
 

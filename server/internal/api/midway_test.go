@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/store"
@@ -56,7 +57,7 @@ func onTampered(t *testing.T, test func(s *apitest.Server, by *tampered)) {
 	t.Helper()
 	for name, source := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { t.Helper(); return filepath.Join(t.TempDir(), "api.db") },
-		"postgres": func(t *testing.T) string { t.Helper(); return ready.Database(t) },
+		"postgres": func(t *testing.T) string { pgtest.InSoak(t); return ready.Database(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/heard"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/server"
 	"github.com/holdfastdev/holdfast/server/access"
 	"github.com/holdfastdev/holdfast/store"
@@ -66,12 +65,11 @@ func OnBoth(t *testing.T, test func(s *Server), opts ...holdfast.Option) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(New(t, opts...))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
+		pgtest.InSoak(t)
 		test(On(t, postgres.URL(ready.Database(t)), opts...))
 	})
 }

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/binaries"
 	"github.com/holdfastdev/holdfast/internal/heard"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/internal/racing"
 )
 
 // server is a "holdfast server" in a process of its own.
@@ -35,16 +35,13 @@ type server struct {
 func onBoth(t *testing.T, test func(s *server)) {
 	t.Helper()
 	t.Parallel()
-	racing.Off(t) // its processes have no detector
-	if testing.Short() {
-		t.Skip("it starts processes")
-	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		test(serve(t, filepath.Join(t.TempDir(), "jobs.db")))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
+		pgtest.InSoak(t)
 		test(serve(t, pgtest.Shared(t).Database(t)))
 	})
 }
@@ -55,16 +52,13 @@ var served = regexp.MustCompile(`Serving the API on (http://[0-9.:]+)\.`)
 // ended at the end of the test, and must not have failed in anything by then.
 func serve(t *testing.T, database string, flags ...string) *server {
 	t.Helper()
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
+	s := &server{
+		T: t, program: binaries.Path(t, "../../../cmd/holdfast"), database: database, said: &text{},
+		client: &http.Client{Transport: heard.By(&http.Transport{MaxIdleConnsPerHost: 100})},
 	}
-	s := &server{T: t, program: program, database: database, said: &text{}, client: &http.Client{Transport: heard.By(&http.Transport{
-		MaxIdleConnsPerHost: 100,
-	})}}
 	s.command("migrate", "up")
 	args := append([]string{"server", "--database", database, "--listen", "127.0.0.1:0", "--auth", "keys", "--push=false"}, flags...)
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(s.program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = s.said, s.said, environ()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

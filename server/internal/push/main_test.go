@@ -19,8 +19,8 @@ import (
 	"github.com/holdfastdev/holdfast/endpoint"
 	"github.com/holdfastdev/holdfast/events"
 	"github.com/holdfastdev/holdfast/internal/outbound"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/server/internal/push"
 	"github.com/holdfastdev/holdfast/store"
@@ -47,12 +47,11 @@ var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 func onBoth(t *testing.T, test func(t *testing.T, source store.Source)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		racing.On(t)
 		test(t, sqlite.File(filepath.Join(t.TempDir(), "push.db")))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		racing.Off(t) // as on SQLite
+		pgtest.InSoak(t)
 		test(t, postgres.URL(ready.Database(t)))
 	})
 }

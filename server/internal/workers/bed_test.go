@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -24,16 +24,18 @@ const (
 // second one over the same database.
 func onBoth(t *testing.T, test func(s, other *apitest.Server)) {
 	t.Helper()
-	run := func(source func(t *testing.T) store.Source, where func(testing.TB)) func(t *testing.T) {
+	run := func(source func(t *testing.T) store.Source) func(t *testing.T) {
 		return func(t *testing.T) {
 			t.Parallel()
-			where(t)
 			db := source(t)
 			test(apitest.On(t, db), apitest.On(t, db))
 		}
 	}
-	t.Run("sqlite", run(func(t *testing.T) store.Source { return sqlite.File(filepath.Join(t.TempDir(), "api.db")) }, racing.On))
-	t.Run("postgres", run(func(t *testing.T) store.Source { return postgres.URL(ready.Database(t)) }, racing.Off))
+	t.Run("sqlite", run(func(t *testing.T) store.Source { return sqlite.File(filepath.Join(t.TempDir(), "api.db")) }))
+	t.Run("postgres", run(func(t *testing.T) store.Source {
+		pgtest.InSoak(t)
+		return postgres.URL(ready.Database(t))
+	}))
 }
 
 // worker is one in a test.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/internal/pgtest/ready"
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/server/internal/apitest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -45,11 +45,10 @@ func (s *slowStore) Claim(ctx context.Context, p store.ClaimParams) ([]store.Cla
 // TestLateClaim: a job whose claim took longer than its permit lives is not handed out, and the
 // poll claims it with the next permit.
 func TestLateClaim(t *testing.T) {
-	racing.Off(t) // a permit lives for 20 ms
 	t.Parallel()
 	for name, source := range map[string]func(*testing.T) store.Source{
 		"sqlite":   func(t *testing.T) store.Source { t.Helper(); return sqlite.File(filepath.Join(t.TempDir(), "api.db")) },
-		"postgres": func(t *testing.T) store.Source { t.Helper(); return postgres.URL(ready.Database(t)) },
+		"postgres": func(t *testing.T) store.Source { pgtest.InSoak(t); return postgres.URL(ready.Database(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,27 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
-
-// Without faults the decorator changes nothing. The random sequences of other stores go through it
-// themselves, with faults.
-func TestConformance(t *testing.T) {
-	without := []string{"Large", "Property", "Slots"}
-	switch {
-	case racing.Less():
-		without = storetest.Steps()
-	case racing.Rest():
-		without = append(without, storetest.Races()...)
-	}
-	storetest.Run(t, func(_ *testing.T, clock *storetest.Clock) store.Store {
-		return faults.Wrap(model.New(clock.Now), nil)
-	}, without...)
-}
 
 func enqueue() *store.Enqueue {
 	return &store.Enqueue{Job: store.Job{

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/holdfastdev/holdfast/internal/seed"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
@@ -58,24 +59,19 @@ var propertyTests = env.Tests{
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
 }
 
-// Each property test draws so many sequences, so that the suite takes seconds, or with this
-// variable so many as take minutes. The flag -rapid.checks goes before both.
-const (
-	fewChecks, manyChecks = "3", "15"
+// Each property test draws so many sequences: few from a seed that is always the same, or, in a
+// soak, more from seeds that are other ones in each round.
+const fewChecks, manyChecks = "3", "15"
 
-	deepEnv = "DEEP_TESTS"
-)
-
-// LimitChecks sets how many sequences are drawn, if that is not set.
-var LimitChecks = sync.OnceFunc(func() {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	checks := fewChecks
-	if os.Getenv(deepEnv) != "" {
-		checks = manyChecks
+// Seed sets how many sequences are drawn, and from which seed, if the flags of rapid do not.
+var Seed = sync.OnceFunc(func() {
+	set := map[string]string{"rapid.checks": fewChecks, "rapid.seed": "1"}
+	if given := os.Getenv(seed.Env); given != "" {
+		set = map[string]string{"rapid.checks": manyChecks, "rapid.seed": given}
 	}
-	if !given {
-		_ = flag.Set("rapid.checks", checks)
+	flag.Visit(func(f *flag.Flag) { delete(set, f.Name) })
+	for name, value := range set {
+		_ = flag.Set(name, value) // the flags exist, and rapid says what is wrong with a seed
 	}
 })
 

@@ -2,14 +2,12 @@ package rules_test
 
 import (
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/racing"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -17,17 +15,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/simulate/rules"
 )
 
-var (
-	seedFlag  = flag.Uint64("seed", 1, "the first seed of the simulations")
-	stepsFlag = flag.Int("steps", 0, "how many steps to simulate of each subject; 0: as many as take some seconds")
-)
-
-func TestMain(m *testing.M) {
-	if racing.Less() {
-		return // a game has one goroutine
-	}
-	os.Exit(m.Run())
-}
+// fixedSeed is the first seed of what runs for each commit.
+const fixedSeed = 1
 
 func openModel(clock func() time.Time) (store.Store, error) { return model.New(clock), nil }
 
@@ -42,25 +31,19 @@ var subjects = map[string]rules.Subject{
 	"fair": rules.Fair, "together": rules.Together,
 }
 
-func TestOnModel(t *testing.T) { huntAll(t, openModel, 2_400, 800, 500_000) }
+func TestOnModel(t *testing.T) { huntAll(t, openModel, fixedSeed, 800, 500_000) }
 
-func TestOnSQLite(t *testing.T) { huntAll(t, openSQLite, 400, 200, 40_000) }
+func TestOnSQLite(t *testing.T) { huntAll(t, openSQLite, fixedSeed, 200, 40_000) }
 
 // huntAll simulates clusters of each subject, one for each seed.
-func huntAll(t *testing.T, open rules.Open, steps, short, shrinking int) {
+func huntAll(t *testing.T, open rules.Open, first uint64, steps, shrinking int) {
 	t.Helper()
 	const each = 400
-	if testing.Short() {
-		steps = short
-	}
-	if *stepsFlag > 0 {
-		steps = *stepsFlag
-	}
 	for name, about := range subjects {
 		t.Run(name, func(t *testing.T) {
 			begin, calls := time.Now(), 0
 			game := rules.Game(about, open, shrinking)
-			for seed, left := *seedFlag, steps; left > 0; seed, left = seed+1, left-each {
+			for seed, left := first, steps; left > 0; seed, left = seed+1, left-each {
 				report, find, err := game.Hunt(seed, min(each, left))
 				if err != nil {
 					t.Fatal(err)
@@ -106,7 +89,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 		game := rules.Game(rules.Together, open, 0)
 		var digests [2]uint64
 		for i := range digests {
-			report, err := game.Replay(play.Draw(game.Weights, *seedFlag, 150), nil)
+			report, err := game.Replay(play.Draw(game.Weights, fixedSeed, 150), nil)
 			if err != nil || report.Failure != nil {
 				t.Fatalf("%s: %+v, %v", name, report.Failure, err)
 			}

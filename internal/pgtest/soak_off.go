@@ -1,0 +1,6 @@
+//go:build !soak
+
+package pgtest
+
+// soak reports whether this is a soak.
+const soak = false

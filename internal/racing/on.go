@@ -1,6 +1,0 @@
-//go:build race
-
-package racing
-
-// enabled reports whether this program has the race detector.
-const enabled = true
