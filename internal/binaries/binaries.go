@@ -30,7 +30,7 @@ func Path(tb testing.TB, dir string) string {
 	defer mu.Unlock()
 	if built == "" {
 		var err error
-		if built, err = os.MkdirTemp("", "holdfast-programs-"); err != nil {
+		if built, err = os.MkdirTemp("", "holdfast-programs-"); err != nil { //nolint:usetesting // it outlives the test
 			tb.Fatal(err)
 		}
 		if err := os.Chmod(built, 0o755); err != nil { // tests run them as other users, too
@@ -41,7 +41,7 @@ func Path(tb testing.TB, dir string) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	cmd := exec.Command("go", "build", "-o", path, dir)
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", path, dir)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%s: %v\n%s", cmd, err, out)

@@ -14,7 +14,7 @@ var servers = slices.Concat(support, []string{".", "server/access", "server/inte
 // above are the layers of the server and of the command line.
 var above = []layer{
 	{pattern: "server/access", imports: []string{"apikey"}, tests: support},
-	{pattern: "web", tests: []string{"internal/pgtest", "internal/racing"}},
+	{pattern: "web", tests: []string{"internal/pgtest"}},
 	{pattern: "web/e2e/shop", imports: []string{".", "describe", "limit", "schedule", "store/dsn"}},
 	{pattern: "web/e2e/fill", imports: []string{".", "store/dsn"}},
 	{pattern: "server/oidc", imports: []string{"apikey", "server/access", "store"}, tests: support},
@@ -46,7 +46,7 @@ var above = []layer{
 		},
 		tests: servers,
 	},
-	{pattern: "server/internal/blackbox", tests: []string{"internal/heard", "internal/pgtest", "internal/racing", "server/internal/api"}},
+	{pattern: "server/internal/blackbox", tests: []string{"internal/heard", "internal/pgtest", "server/internal/api"}},
 	{pattern: "server/internal/nodes", imports: ofServer, tests: append([]string{"maintain"}, servers...)},
 	{
 		pattern: "server/internal/dead", imports: slices.Concat(ofServer, []string{"dead", "internal/query", "server/internal/jobs"}),
@@ -99,7 +99,7 @@ var above = []layer{
 	{
 		pattern: "server/internal/apitest",
 		imports: []string{
-			".", "internal/heard", "internal/pgtest", "internal/pgtest/ready", "internal/racing", "server", "server/access", "store",
+			".", "internal/heard", "internal/pgtest", "internal/pgtest/ready", "server", "server/access", "store",
 			"store/postgres", "store/sqlite",
 		},
 	},

@@ -22,7 +22,7 @@ var support = []string{
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
 // anywhere is what the tests of every package may import.
-var anywhere = []string{"internal/benchsize", "internal/racing"}
+var anywhere = []string{"internal/benchsize", "internal/binaries", "internal/seed"}
 
 // onPostgres are what the verbs of store/postgres stand on.
 var onPostgres = []string{
@@ -87,7 +87,7 @@ var layers = slices.Concat([]layer{
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
 	{pattern: "store/storetest/updates", imports: words},
-	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/internal/refusal", "store/storetest/model"})},
+	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"internal/seed", "store/internal/refusal", "store/storetest/model"})},
 	{pattern: "store/storetest", imports: []string{"internal/benchsize", "store", "store/storetest/..."}},
 	{
 		pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."},
@@ -247,7 +247,9 @@ var layers = slices.Concat([]layer{
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: append([]string{"internal/wire"}, support...)},
 
 	{pattern: "internal/benchsize"},
-	{pattern: "internal/racing/..."},
+	{pattern: "internal/binaries"},
+	{pattern: "internal/seed"},
+	{pattern: "internal/suite", imports: []string{"internal/binaries", "internal/pgtest", "internal/seed"}},
 	{pattern: "internal/layers"},
 	{pattern: "internal/terms"},
 	{pattern: "internal/vet/..."},
@@ -484,7 +486,7 @@ var layers = slices.Concat([]layer{
 
 	{pattern: "internal/query", imports: []string{"store"}},
 	{pattern: "internal/expr", imports: []string{"store"}},
-	{pattern: "clients", tests: []string{"internal/pgtest", "internal/racing"}},
+	{pattern: "clients", tests: []string{"internal/pgtest"}},
 }, above)
 
 // restriction says who may import something that is not ours. Test files may import all of it.
@@ -517,7 +519,7 @@ var restrictions = []restriction{
 	{
 		"testing",
 		[]string{
-			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/benchsize", "internal/racing", "internal/sqlitetest",
+			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/benchsize", "internal/binaries", "internal/seed", "internal/sqlitetest",
 			"server/internal/apitest", "store/storetest/...",
 		},
 		"it belongs to tests",

@@ -23,7 +23,8 @@
 // does not answer, or if configured programs are missing or programs do not work.
 //
 // Where scripts/test runs the tests, one cluster serves all packages (Serve, and
-// HOLDFAST_TEST_CLUSTER): each test binary has databases of its own there, and drops them at its end.
+// HOLDFAST_TEST_CLUSTER): each test binary has databases of its own there, and drops them at its
+// end.
 //
 // Private starts a cluster for one test, which may stop and restart it, and set variables in the
 // environment of its server. It needs the programs even if HOLDFAST_TEST_DATABASE is set.

@@ -62,8 +62,9 @@ func Shared(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// InSoak skips a test that has run on SQLite, but in the soak. That the databases do the same is for
-// the conformance suite to prove; what stands above a store runs on one of them for each commit.
+// InSoak skips a test that has run on SQLite, but in the soak. That the databases do the same is
+// for the conformance suite to prove; what stands above a store runs on one of them for each
+// commit.
 func InSoak(tb testing.TB) {
 	tb.Helper()
 	if !soak {

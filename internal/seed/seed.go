@@ -1,6 +1,6 @@
 // Package seed gives tests that draw what they do at random the number that they draw from. It is
-// the same in each run of scripts/test, so that a commit does not fail by chance, and another one in
-// each round of scripts/soak.
+// the same in each run of scripts/test, so that a commit does not fail by chance, and another one
+// in each round of scripts/soak.
 package seed
 
 import (

@@ -12,18 +12,18 @@
 //
 // # One run, one folder
 //
-// A run has a folder for databases, in memory where there is room, whose path is always the same. It
-// starts one PostgreSQL server there, for all packages, and builds the programs that tests start.
-// Both reach the tests through variables of the environment (internal/pgtest, internal/binaries).
-// Since these do not change from one run to the next, and all is built with -trimpath, the go
-// command finds the results of packages that did not change in its cache, in another clone, too: see
-// stamp.
+// A run has a folder for databases, in memory where there is room, whose path is always the same.
+// It starts one PostgreSQL server there, for all packages, and builds the programs that tests
+// start. Both reach the tests through variables of the environment (internal/pgtest,
+// internal/binaries). Since these do not change from one run to the next, and all is built with
+// -trimpath, the go command finds the results of packages that did not change in its cache, in
+// another clone, too: see stamp.
 //
 // # Flaky tests
 //
 // A test that fails is run again alone, twice. If it passes both times, the run passes, and says
-// FLAKY and its name at the end; the file that CI_FLAKES names gets its output. Nothing else is ever
-// retried.
+// FLAKY and its name at the end; the file that CI_FLAKES names gets its output. Nothing else is
+// ever retried.
 //
 // # Calls
 //

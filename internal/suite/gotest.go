@@ -21,6 +21,9 @@ import (
 // instrumented it takes six times as long, and has no goroutines of its own.
 var raced = []string{"-race", "-gcflags=modernc.org/sqlite/...=-race=false", "-gcflags=modernc.org/libc/...=-race=false"}
 
+// detects is false where there is no C compiler, which the race detector needs.
+var detects = os.Getenv("HOLDFAST_NO_RACE") == ""
+
 // command is a call of go test.
 type command struct {
 	flags    []string // for the go command, such as -tags or -run
@@ -30,18 +33,21 @@ type command struct {
 	timeout  time.Duration // of a package; 0: ten minutes
 }
 
-func (c command) arguments(more ...string) []string {
+func (c command) arguments() []string {
 	args := []string{"test", "-json", "-vet=off", "-timeout=" + cmp.Or(c.timeout, 10*time.Minute).String()}
-	if c.race {
+	if c.race && detects {
 		args = append(args, raced...)
 	}
-	return slices.Concat(args, c.flags, more)
+	return slices.Concat(args, c.flags, c.packages)
 }
 
 // event is a line of go test -json: see go doc test2json.
 type event struct {
-	Action, Package, Test, Output, ImportPath string
-	Elapsed                                   float64
+	Action  string
+	Package string
+	Test    string
+	Output  string
+	Elapsed float64
 }
 
 // name is a test, or a part of one; Test is "" for a package that failed outside of its tests.
@@ -60,15 +66,11 @@ type report struct {
 
 // goTest runs tests. Its error is nil also if tests failed; that is in the report.
 func goTest(ctx context.Context, c command, out io.Writer) (*report, error) {
-	return call(ctx, c, c.arguments(c.packages...), out)
-}
-
-func call(ctx context.Context, c command, args []string, out io.Writer) (*report, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", c.arguments()...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that tests end what they started
 	cmd.WaitDelay = 20 * time.Second
 	cgo := "CGO_ENABLED=0"
-	if c.race {
+	if c.race && detects {
 		cgo = "CGO_ENABLED=1"
 	}
 	cmd.Env = slices.Concat(os.Environ(), []string{cgo}, c.env)
@@ -80,21 +82,28 @@ func call(ctx context.Context, c command, args []string, out io.Writer) (*report
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	r, err := read(pipe, out)
+	r := read(pipe, out)
 	exit := cmd.Wait()
-	if err != nil {
-		return nil, err
-	}
 	if exit != nil && len(r.failed) == 0 && !r.unbuilt {
 		return nil, fmt.Errorf("%s: %w", cmd, exit)
 	}
 	return r, ctx.Err()
 }
 
+// reader makes a report of events.
+type reader struct {
+	out             io.Writer
+	texts           map[name]*bytes.Buffer
+	running, failed map[name]bool
+	report          *report
+}
+
 // read reads the events of go test -json, and writes what a person wants to see of them.
-func read(events io.Reader, out io.Writer) (*report, error) {
-	r := &report{outputs: map[name]string{}, seconds: map[string]float64{}}
-	texts, running, failed := map[name]*bytes.Buffer{}, map[name]bool{}, map[name]bool{}
+func read(events io.Reader, out io.Writer) *report {
+	r := &reader{
+		out: out, texts: map[name]*bytes.Buffer{}, running: map[name]bool{}, failed: map[name]bool{},
+		report: &report{outputs: map[name]string{}, seconds: map[string]float64{}},
+	}
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -106,57 +115,70 @@ func read(events io.Reader, out io.Writer) (*report, error) {
 			fmt.Fprint(out, string(line)) // of the go command itself
 			continue
 		}
-		n := name{e.Package, e.Test}
-		switch e.Action {
-		case "run":
-			running[n] = true
-		case "output":
-			if e.Test == "" && said(e.Output) {
-				fmt.Fprint(out, e.Output)
-			}
-			if texts[n] == nil {
-				texts[n] = &bytes.Buffer{}
-			}
-			texts[n].WriteString(e.Output)
-		case "build-output":
-			fmt.Fprint(out, e.Output)
-		case "build-fail":
-			r.unbuilt = true
-		case "pass", "skip", "fail":
-			delete(running, n)
-			if e.Test == "" {
-				r.seconds[e.Package] = e.Elapsed
-			}
-			if e.Action == "fail" {
-				failed[n] = true
-			} else {
-				delete(texts, n)
-				if e.Action == "pass" && e.Test != "" && !strings.Contains(e.Test, "/") {
-					r.passed++
-				}
-			}
+		r.take(e)
+	}
+	return r.end()
+}
+
+func (r *reader) take(e event) {
+	n := name{e.Package, e.Test}
+	switch e.Action {
+	case "run":
+		r.running[n] = true
+	case "output":
+		if e.Test == "" && said(e.Output) {
+			fmt.Fprint(r.out, e.Output)
+		}
+		if r.texts[n] == nil {
+			r.texts[n] = &bytes.Buffer{}
+		}
+		r.texts[n].WriteString(e.Output)
+	case "build-output":
+		fmt.Fprint(r.out, e.Output)
+	case "build-fail":
+		r.report.unbuilt = true
+	case "pass", "skip", "fail":
+		r.close(n, e)
+	}
+}
+
+// close notes how a test or a package has ended.
+func (r *reader) close(n name, e event) {
+	delete(r.running, n)
+	if e.Test == "" {
+		r.report.seconds[e.Package] = e.Elapsed
+	}
+	if e.Action == "fail" {
+		r.failed[n] = true
+		return
+	}
+	delete(r.texts, n)
+	if e.Action == "pass" && e.Test != "" && !strings.Contains(e.Test, "/") {
+		r.report.passed++
+	}
+}
+
+func (r *reader) end() *report {
+	for n := range r.running { // the process ended in the middle of them
+		if r.failed[name{n.Package, ""}] {
+			r.failed[n] = true
 		}
 	}
-	for n := range running { // the process ended in the middle of them
-		if failed[name{n.Package, ""}] {
-			failed[n] = true
+	r.report.failed = leaves(r.failed)
+	for n := range r.failed {
+		if text := r.texts[n]; text != nil {
+			r.report.outputs[n] = text.String()
 		}
 	}
-	r.failed = leaves(failed)
-	for n := range failed {
-		if text := texts[n]; text != nil {
-			r.outputs[n] = text.String()
-		}
+	for _, n := range r.report.failed {
+		fmt.Fprintf(r.out, "--- FAIL: %s\n%s", n, r.report.outputs[n])
 	}
-	for _, n := range r.failed {
-		fmt.Fprintf(out, "--- FAIL: %s\n%s", n, r.outputs[n])
-	}
-	return r, nil
+	return r.report
 }
 
 // said reports whether a line of a package is worth a reader's time.
 func said(line string) bool {
-	return line != "PASS\n" && !strings.HasPrefix(line, "?") && !strings.Contains(line, "[no tests to run]") &&
+	return line != "PASS\n" && line != "FAIL\n" && !strings.HasPrefix(line, "?") && !strings.Contains(line, "[no tests to run]") &&
 		!strings.Contains(line, "coverage: ")
 }
 

@@ -43,6 +43,7 @@ type suite struct {
 	passed   int
 	failed   int
 	flaky    []name
+	broken   bool // a stage has failed
 	outcomes []outcome
 }
 
@@ -98,12 +99,16 @@ func (s *suite) whole(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := s.step(ctx, stage); err != nil {
-			return err
+		err := s.step(ctx, stage)
+		if err != nil && (stage.do != nil || !errors.Is(err, errFailed)) {
+			return err // tests that fail leave the others something to tell
 		}
 	}
 	if err := s.replay(ctx); err != nil {
 		return err
+	}
+	if s.broken {
+		return errFailed
 	}
 	if commit == "" || !clean(ctx) {
 		return nil
@@ -136,12 +141,13 @@ func (s *suite) step(ctx context.Context, stage stage) error {
 	if stage.do != nil {
 		o.err = stage.do(ctx)
 	} else {
-		stage.command.packages = stage.testsOf(s.packages)
+		stage.packages = stage.testsOf(s.packages)
 		o.note, o.err = s.tests(ctx, stage.command)
 	}
 	o.took = time.Since(begin)
 	s.outcomes = append(s.outcomes, o)
 	if o.err != nil {
+		s.broken = true
 		fmt.Printf("==> %s: FAILED after %.0f s\n", stage.name, o.took.Seconds())
 	}
 	return o.err

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/internal/seed"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/lists"
 	"github.com/holdfastdev/holdfast/store/storetest"
@@ -16,6 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	lists.Dense = 0 // lists go by buckets where they can: what tests have is in no large history
+	if os.Getenv(seed.Env) == "" {
+		_ = flag.Set("rapid.checks", "1") // SQLite has more of the same sequences for each commit, and the soak has others
+	}
 	code := pgtest.Main(m)
 	if err := errors.Join(closeShelf(), goleak.Find()); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

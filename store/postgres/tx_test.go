@@ -70,19 +70,20 @@ func unchanged(t *testing.T, look func(*string) error) func() error {
 
 func TestCallersTransactions(t *testing.T) {
 	t.Parallel()
-	for name, begin := range callers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
-				config := used(t, clock.Now)
-				config.Clock = clock.Now
-				return open(t, config), func(t *testing.T) storetest.Tx {
-					tx, commit, rollback := begin(t, config.URL)
-					return storetest.Tx{Tx: tx, Commit: commit, Rollback: rollback}
-				}
-			})
-		})
-	}
+	callersTransactions(t, "pgx")
+}
+
+func callersTransactions(t *testing.T, name string) {
+	t.Helper()
+	begin := callers[name]
+	storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
+		config := used(t, clock.Now)
+		config.Clock = clock.Now
+		return open(t, config), func(t *testing.T) storetest.Tx {
+			tx, commit, rollback := begin(t, config.URL)
+			return storetest.Tx{Tx: tx, Commit: commit, Rollback: rollback}
+		}
+	})
 }
 
 // TestEnqueueTxWakesAtItsCommit: the store hears of it like everybody else.
