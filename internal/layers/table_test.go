@@ -87,7 +87,10 @@ var layers = slices.Concat([]layer{
 	{pattern: "store/storetest/starts", imports: words},
 	{pattern: "store/storetest/tx", imports: words},
 	{pattern: "store/storetest/updates", imports: words},
-	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"internal/seed", "store/internal/refusal", "store/storetest/model"})},
+	{
+		pattern: "store/storetest/machine",
+		imports: slices.Concat(words, []string{"internal/seed", "store/internal/refusal", "store/storetest/model"}),
+	},
 	{pattern: "store/storetest", imports: []string{"internal/benchsize", "store", "store/storetest/..."}},
 	{
 		pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."},
@@ -519,7 +522,8 @@ var restrictions = []restriction{
 	{
 		"testing",
 		[]string{
-			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/benchsize", "internal/binaries", "internal/seed", "internal/sqlitetest",
+			"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "internal/benchsize", "internal/binaries",
+			"internal/seed", "internal/sqlitetest",
 			"server/internal/apitest", "store/storetest/...",
 		},
 		"it belongs to tests",

@@ -43,11 +43,11 @@ func (c command) arguments() []string {
 
 // event is a line of go test -json: see go doc test2json.
 type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
-	Elapsed float64
+	Action  string  `json:"action"`
+	Package string  `json:"package"`
+	Test    string  `json:"test"`
+	Output  string  `json:"output"`
+	Elapsed float64 `json:"elapsed"`
 }
 
 // name is a test, or a part of one; Test is "" for a package that failed outside of its tests.

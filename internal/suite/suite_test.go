@@ -128,7 +128,8 @@ func TestSoakTests(t *testing.T) {
 	dir := t.TempDir()
 	for file, text := range map[string]string{
 		"a_test.go": "package a\n\nfunc TestA(t *testing.T) {}\n",
-		"b_test.go": "//go:build soak && unix\n\npackage a\n\nfunc TestMain(m *testing.M) {}\n\nfunc TestC(t *testing.T) {}\n\nfunc TestB(t *testing.T) {}\n",
+		"b_test.go": "//go:build soak && unix\n\npackage a\n\nfunc TestMain(m *testing.M) {}\n\n" +
+			"func TestC(t *testing.T) {}\n\nfunc TestB(t *testing.T) {}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
