@@ -125,3 +125,43 @@ func returnsOption(f *ast.FuncDecl, inRoot bool) bool {
 	}
 	return false
 }
+
+// TestPromisesNameTests: docs/reliability.md names tests and stories that there are.
+func TestPromisesNameTests(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## Where each promise is held")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var source strings.Builder
+	for _, dir := range []string{"internal", "store"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, filepath.Join("store", "storetest")) ||
+				!strings.HasSuffix(path, ".go") {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			source.Write(content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := regexp.MustCompile("`(Test\\w+)((?:/\\w+)*)`").FindAllStringSubmatch(table, -1)
+	if len(names) < 20 {
+		t.Fatalf("the page names %d tests", len(names))
+	}
+	for _, found := range names {
+		if !strings.Contains(source.String(), "func "+found[1]+"(") {
+			t.Errorf("there is no test %s", found[1])
+		}
+		for part := range strings.SplitSeq(strings.TrimPrefix(found[2], "/"), "/") {
+			if !strings.Contains(source.String(), `"`+part+`"`) && part != "" {
+				t.Errorf("there is no story or group %s, of %s", part, found[0])
+			}
+		}
+	}
+}
