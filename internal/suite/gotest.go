@@ -26,6 +26,7 @@ var detects = os.Getenv("HOLDFAST_NO_RACE") == ""
 
 // command is a call of go test.
 type command struct {
+	dir      string   // of the module; "" is the main one
 	flags    []string // for the go command, such as -tags or -run
 	packages []string
 	race     bool
@@ -67,6 +68,7 @@ type report struct {
 // goTest runs tests. Its error is nil also if tests failed; that is in the report.
 func goTest(ctx context.Context, c command, out io.Writer) (*report, error) {
 	cmd := exec.CommandContext(ctx, "go", c.arguments()...)
+	cmd.Dir = c.dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that tests end what they started
 	cmd.WaitDelay = 20 * time.Second
 	cgo := "CGO_ENABLED=0"

@@ -104,37 +104,43 @@ func soakEntries(ctx context.Context, words []string) ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var entries []*entry
+	var entries, again []*entry
+	var rest []string // packages without soak tests
 	for line := range strings.Lines(listed) {
 		pkg, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		tests, err := soakTests(dir)
 		if err != nil {
 			return nil, err
 		}
+		if len(tests) == 0 {
+			rest = append(rest, pkg)
+			continue
+		}
 		short := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/"), ".")
+		again = append(again, raceOf(short, []string{pkg}, "-skip=^("+strings.Join(tests, "|")+")$"))
 		if !matches(short, words) {
 			tests = slices.DeleteFunc(tests, func(test string) bool { return !matches(test, words) })
 		}
-		if len(tests) == 0 {
-			continue
-		}
-		entries = append(entries, &entry{name: short, repeats: !slices.Contains(once, short), command: command{
-			flags: []string{"-tags=soak", "-count=1", "-run=^(" + strings.Join(tests, "|") + ")$"}, packages: []string{pkg},
-			race: !slices.Contains(plain, short), timeout: time.Hour,
-		}})
-	}
-	for _, e := range []*entry{
-		{name: "race", command: command{flags: []string{"-count=1"}, packages: []string{"./..."}, race: true, timeout: 30 * time.Minute}},
-		{name: "benchmarks", command: command{
-			flags: []string{"-tags=soak", "-run=^$", "-bench=.", "-benchtime=1x"}, packages: []string{"./..."},
-			env: []string{"HOLDFAST_BENCH_SMALL=1"}, timeout: 20 * time.Minute,
-		}},
-	} {
-		if matches(e.name, words) {
-			entries = append(entries, e)
+		if len(tests) > 0 {
+			entries = append(entries, &entry{name: short, repeats: !slices.Contains(once, short), command: command{
+				flags: []string{"-tags=soak", "-count=1", "-run=^(" + strings.Join(tests, "|") + ")$"}, packages: []string{pkg},
+				race: !slices.Contains(plain, short), timeout: time.Hour,
+			}})
 		}
 	}
-	return entries, nil
+	again = append(again, raceOf("all others", rest), &entry{name: "benchmarks", command: command{
+		flags: []string{"-tags=soak", "-run=^$", "-bench=.", "-benchtime=1x"}, packages: []string{"./..."},
+		env: []string{"HOLDFAST_BENCH_SMALL=1"}, timeout: 20 * time.Minute,
+	}}, &entry{name: "bench", command: command{dir: "bench", packages: []string{"./..."}}})
+	return append(entries, slices.DeleteFunc(again, func(e *entry) bool { return !matches(e.name, words) })...), nil
+}
+
+// raceOf is the tests of every commit again: under the race detector, and on PostgreSQL, too, where
+// a commit has them on SQLite alone.
+func raceOf(what string, packages []string, flags ...string) *entry {
+	return &entry{name: "race: " + what, command: command{
+		flags: append([]string{"-tags=soak", "-count=1"}, flags...), packages: packages, race: true, timeout: time.Hour,
+	}}
 }
 
 func matches(name string, words []string) bool {

@@ -36,6 +36,10 @@ var stages = []stage{
 		name: "shape and words", budget: 30 * time.Second, holds: []string{"internal/layers", "internal/terms"},
 		command: command{flags: []string{"-count=1"}},
 	},
+	{
+		name: "built pages", budget: 20 * time.Second,
+		command: command{dir: "web/build", packages: []string{"./..."}},
+	},
 	{name: "units", budget: 150 * time.Second},
 	{
 		name: "stores", budget: 180 * time.Second, holds: []string{"store/...", "internal/sealed", "internal/timed", "internal/copier"},
@@ -69,6 +73,9 @@ func (s stage) has(pkg string) bool {
 
 // testsOf are the packages of a stage, among those that have tests.
 func (s stage) testsOf(packages []string) []string {
+	if s.dir != "" {
+		return s.packages // of another module
+	}
 	return slices.DeleteFunc(slices.Clone(packages), func(pkg string) bool {
 		if len(s.holds) > 0 {
 			return !s.has(pkg)
