@@ -475,7 +475,7 @@ func TestSchemaThatServesThisProgram(t *testing.T) {
 		s.statement(fmt.Sprintf("INSERT INTO holdfast_migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %d)",
 			v.Latest+steps, serves))
 	}
-	later(1, v.Latest-1)
+	later(1, v.Latest)
 	later(2, v.Latest)
 	id := s.enqueue("x")
 	if state := s.job(id)["state"]; state != "available" {

@@ -26,7 +26,7 @@ type cluster struct {
 	logs    *os.File
 	workers []*worker
 	killed  map[string]bool // the names of the processes
-	old     *earlier        // the program with which the first of them begin; nil: this one
+	newer   *newer          // the program with which all but the first of them begin; nil: this one
 	slow    map[int64]bool  // the nodes that were dead already when their processes were killed
 }
 

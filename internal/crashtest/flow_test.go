@@ -15,15 +15,15 @@ import (
 const raging = 15 * time.Second
 
 // weather plays a round whose faults go on for so long, and returns what it has missed that it is
-// there for. If there is an earlier program, its nodes work already when it begins.
-func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier, raging time.Duration) (missed []string) {
+// there for. If there is a newer program, nodes of this one work already when its nodes come.
+func weather(t *testing.T, database string, server *pgtest.Cluster, next *newer, raging time.Duration) (missed []string) {
 	t.Helper()
 	workers := 3
 	random := newRandom(t)
 	c := prepare(t, workerConfig{Database: database, Flows: true, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second})
-	if old != nil {
-		c.begin(old, upgraded)
-		if workers = upgraded; !old.alone {
+	if next != nil {
+		c.begin(next, upgraded)
+		if workers = upgraded; !next.late {
 			workers++
 		}
 	}
@@ -36,7 +36,7 @@ func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier
 		s.add()
 	}
 	stop := s.beside(random)
-	if old != nil {
+	if next != nil {
 		s.pass(2 * time.Second)
 		s.strike(s.leader())
 	}
@@ -49,10 +49,13 @@ func weather(t *testing.T, database string, server *pgtest.Cluster, old *earlier
 	t.Logf("%v; %v", s, &figures)
 	reportFlows(t, h, violations)
 	missed = figures.missed()
-	if old != nil && !slices.ContainsFunc(h.traces, func(r trace) bool {
+	if next != nil && !slices.ContainsFunc(h.traces, func(r trace) bool {
 		return strings.HasPrefix(r.By, "w") && strings.HasSuffix(r.By, ".1") && r.By < "w3"
 	}) {
-		missed = append(missed, "jobs that the earlier program ran")
+		missed = append(missed, "jobs that the older program ran")
+	}
+	if next != nil {
+		c.wantSchema(next.version)
 	}
 	if len(missed) > 0 {
 		t.Logf("no %v", strings.Join(missed, ", no "))

@@ -3,80 +3,75 @@
 package crashtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
-	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// firstToAsk is the version of the schema from which on programs look whether a later one serves
-// them.
-const firstToAsk = 37
-
-// TestRollingUpgrade plays flows while the nodes of a program from before the newest migration are
-// replaced by those of this one, one after the other: they have joined before the migration, run
-// and lead after it, hold the leases of durable functions, are killed, and leave their jobs to the
-// new ones. Whatever holds in TestFlows has to hold.
+// TestRollingUpgrade plays flows while the nodes of this program are replaced by those of one that
+// has a migration more, one after the other: they have joined before the migration, run and lead
+// after it, hold the leases of durable functions, are killed and come back, and leave their jobs to
+// the newer ones. Whatever holds in TestFlows has to hold.
 //
-// The earlier program is that of the last commit before the newest migration, so this needs the
-// history of the repository.
+// The newer program is built of what is here, with the migration laid over it.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	old := buildEarlier(t)
+	next := buildNewer(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		rounds(t, func(t *testing.T) []string { return weather(t, newSQLite(t), nil, &old, raging) })
+		rounds(t, func(t *testing.T) []string { return weather(t, newSQLite(t), nil, &next, raging) })
 	})
-	for name, alone := range map[string]bool{"postgres, binary first": false, "postgres, migrated first": true} {
+	for name, late := range map[string]bool{"postgres, binary first": false, "postgres, migrated first": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, old := pgtest.Private(t), old
-			old.alone = alone
-			rounds(t, func(t *testing.T) []string { return weather(t, server.Database(t), server, &old, raging) })
+			server, next := pgtest.Private(t), next
+			next.late = late
+			rounds(t, func(t *testing.T) []string { return weather(t, server.Database(t), server, &next, raging) })
 		})
 	}
 }
 
-// buildEarlier builds this package's tests as they were before the newest migration.
-func buildEarlier(t *testing.T) (old earlier) {
+// buildNewer builds this package's tests with the migration.
+func buildNewer(t *testing.T) newer {
 	t.Helper()
-	git := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), "git", args...).Output()
-		if err != nil {
-			t.Skipf("the history of the repository is not there, so no earlier program can be built: git %s: %v", strings.Join(args, " "), err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	root := git("rev-parse", "--show-toplevel")
+	dir, root := t.TempDir(), "../.."
 	source, err := dsn.Parse("sqlite:x.db")
 	if err != nil {
 		t.Fatal(err)
 	}
-	newest := slices.MaxFunc(source.Migrations(), func(a, b store.Migration) int { return a.Version - b.Version })
-	file := fmt.Sprintf("store/sqlite/migrations/%04d_%s.sql", newest.Version, newest.Name)
-	commit := "HEAD" // if the newest migration is not committed yet
-	if added := git("-C", root, "log", "--diff-filter=A", "--format=%H", "-n", "1", "--", file); added != "" {
-		commit = git("-C", root, "rev-parse", added+"^")
-	}
-	dir := t.TempDir()
-	archive := filepath.Join(dir, "source.tar")
-	git("-C", root, "archive", "--output", archive, commit)
-	old = earlier{path: filepath.Join(dir, "earlier"), version: newest.Version - 1, restarts: newest.Version > firstToAsk}
-	for _, cmd := range []*exec.Cmd{
-		exec.CommandContext(t.Context(), "tar", "-xf", archive, "-C", dir),
-		exec.CommandContext(t.Context(), "go", "test", "-c", "-o", old.path, "./internal/crashtest"),
-	} {
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v: %s", cmd, err, out)
+	version := len(source.Migrations()) + 1
+	laid := map[string]string{}
+	write := func(path string, content []byte) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return old
+	for to, text := range laterMigration {
+		place, err := filepath.Abs(filepath.Join(root, to, fmt.Sprintf("%04d_later.sql", version)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		laid[place] = filepath.Join(dir, strings.ReplaceAll(to, "/", "-")+".sql")
+		write(laid[place], fmt.Appendf(nil, text, version, version-1))
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": laid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(dir, "overlay"), overlay)
+	next := newer{path: filepath.Join(dir, "newer"), version: version}
+	build := exec.CommandContext(t.Context(), "go", "test", "-c",
+		"-overlay", filepath.Join(dir, "overlay"), "-o", next.path, "./internal/crashtest")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v: %s", build, err, out)
+	}
+	return next
 }

@@ -2,51 +2,86 @@ package crashtest
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// earlier is a program from before the newest migration.
-type earlier struct {
-	path     string
-	version  int  // of the schema that it knows
-	restarts bool // it knows that a later version of the schema may serve it
-	alone    bool // its nodes are the only ones at first, on the schema of the new program
+// newer is this program with one migration more, which serves the programs that do not know it.
+type newer struct {
+	path    string
+	version int  // of the schema that it makes
+	late    bool // its nodes come when this program's are killed; the schema is the newer one before
 }
 
-// begin starts the nodes of the earlier program on a database of its time, which this program has
-// not seen.
-func (c *cluster) begin(old *earlier, nodes int) {
+// What the migration is, by the directory in which it would be. It changes the table that everybody
+// uses.
+var laterMigration = map[string]string{
+	"store/sqlite/migrations": `
+ALTER TABLE holdfast_job ADD COLUMN note TEXT NOT NULL DEFAULT 'none';
+CREATE TABLE holdfast_later (note TEXT NOT NULL);
+INSERT INTO holdfast_migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %d);`,
+	"store/postgres/internal/schema/migrations": `
+ALTER TABLE {schema}.job ADD COLUMN note text NOT NULL DEFAULT 'none';
+CREATE TABLE {schema}.later (note text NOT NULL);
+INSERT INTO {schema}.migration (version, name, applied_at, serves) VALUES (%d, 'later', 0, %d);`,
+}
+
+// begin starts nodes of this program on a database that the newer one has not seen, and then
+// migrates it unless a node of the newer one will.
+func (c *cluster) begin(next *newer, nodes int) {
 	c.t.Helper()
-	c.old = old
+	c.newer = next
 	for range nodes {
 		c.add()
 	}
-	c.until("the earlier program has started its nodes", func() bool {
+	c.until("the older program has started its nodes", func() bool {
 		text, err := os.ReadFile(c.logs.Name())
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		return bytes.Count(text, []byte("node started")) == nodes
 	})
+	c.wantSchema(next.version - 1)
+	if !next.late {
+		return
+	}
+	conn, err := pgx.Connect(c.t.Context(), c.config.Database)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text := fmt.Sprintf(laterMigration["store/postgres/internal/schema/migrations"], next.version, next.version-1)
+	_, err = conn.Exec(c.t.Context(), strings.ReplaceAll(text, "{schema}", "holdfast"))
+	if err := errors.Join(err, conn.Close(c.t.Context())); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// wantSchema checks which version of the schema the database has.
+func (c *cluster) wantSchema(version int) {
+	c.t.Helper()
 	source, err := dsn.Parse(c.config.Database)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	schema, err := source.Schema(c.t.Context())
-	if err != nil || schema.Version != old.version {
-		c.t.Fatalf("the earlier program has made version %d of the schema, not %d; error %v", schema.Version, old.version, err)
+	if schema, err := source.Schema(c.t.Context()); err != nil || schema.Version != version {
+		c.t.Fatalf("the database has version %d of the schema, not %d; error %v", schema.Version, version, err)
 	}
 }
 
-// program is what is started in the life of a worker at a place.
+// program is what is started in the life of a worker at a place: the first ones are this program,
+// and come back as it twice.
 func (c *cluster) program(place, lives int) (string, error) {
-	if c.old != nil && place < upgraded && (lives == 1 || c.old.restarts && lives < 4) {
-		return c.old.path, nil
+	if c.newer != nil && (place >= upgraded || lives > 3) {
+		return c.newer.path, nil
 	}
 	return os.Executable()
 }
 
-// upgraded is how many workers begin with the earlier program.
+// upgraded is how many workers begin with this program.
 const upgraded = 3

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -15,6 +16,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
+
+// onlyExported compares what users set.
+var onlyExported = cmpopts.IgnoreUnexported(sqlite.Config{}, postgres.Config{})
 
 func TestParse(t *testing.T) {
 	t.Parallel()
@@ -77,7 +81,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(want, source); diff != "" {
+		if diff := cmp.Diff(want, source, onlyExported); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
@@ -124,7 +128,7 @@ func TestNoMigrate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, source); diff != "" {
+		if diff := cmp.Diff(want, source, onlyExported); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}

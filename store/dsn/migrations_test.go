@@ -26,7 +26,7 @@ func migrationsOf(t *testing.T, database string) []store.Migration {
 func TestMigrationsOfBoth(t *testing.T) {
 	t.Parallel()
 	ours, theirs := migrationsOf(t, "sqlite:x.db"), migrationsOf(t, "postgres://localhost/x")
-	if len(ours) != len(theirs) || len(ours) < 16 {
+	if len(ours) != len(theirs) || len(ours) == 0 {
 		t.Fatalf("SQLite has %d migrations, PostgreSQL %d: both have the same ones", len(ours), len(theirs))
 	}
 	for i := range ours {
@@ -45,28 +45,20 @@ func TestMigrationsOfBoth(t *testing.T) {
 // serves finds the version that a migration says that it serves.
 var serves = regexp.MustCompile(`(?s)serves\)\s+VALUES \(\d+, '\w+', .*, (\d+)\);\s*$`)
 
-// TestMigrationsSayWhomTheyServe: each since the one that made it possible records the oldest
-// version whose programs it serves, the same on both databases.
+// TestMigrationsSayWhomTheyServe: each records the oldest version whose programs it serves, the
+// same on both databases. The first one serves its own, and another one may.
 func TestMigrationsSayWhomTheyServe(t *testing.T) {
 	t.Parallel()
-	const first = "serves" // the name of that migration
 	ours, theirs := migrationsOf(t, "sqlite:x.db"), migrationsOf(t, "postgres://localhost/x")
-	said := false
 	for i, m := range ours {
-		if said = said || m.Name == first; !said {
-			continue
-		}
 		a, b := serves.FindStringSubmatch(m.SQL), serves.FindStringSubmatch(theirs[i].SQL)
 		if a == nil || b == nil || a[1] != b[1] {
 			t.Errorf("migration %d says that it serves %v on SQLite, and %v on PostgreSQL", m.Version, a, b)
 			continue
 		}
-		if n, err := strconv.Atoi(a[1]); err != nil || n < 1 || n >= m.Version {
-			t.Errorf("migration %d says that it serves version %s, which is not an earlier one; error %v", m.Version, a[1], err)
+		if n, err := strconv.Atoi(a[1]); err != nil || n < 1 || n > m.Version {
+			t.Errorf("migration %d says that it serves version %s, which there is not before it; error %v", m.Version, a[1], err)
 		}
-	}
-	if !said {
-		t.Error("no migration makes the column")
 	}
 }
 

@@ -40,6 +40,8 @@ type Config struct {
 	MaxConns int
 	// Clock is the time of everything in the store, for tests. Default: the database's clock.
 	Clock func() time.Time
+
+	later *store.Migration // one more than this program has, of tests; of {schema}
 }
 
 // withDefaults completes and checks the configuration.

@@ -30,7 +30,7 @@
 //   - operate: what people ask for, nodes that come and go, and what the leader does.
 //
 // The state of a job is where its pointer is; the tables are in
-// internal/schema/migrations/0001_jobs.sql.
+// internal/schema/migrations/0001_schema.sql.
 //
 // # From SQL
 //

@@ -144,3 +144,9 @@ func (l *Lasting) Close() error { return l.first.Close() }
 
 // Texts are the statements of a store by their names.
 func Texts(s store.Store) map[string]string { return s.(*Store).db.Texts } //nolint:errcheck // what else would it be
+
+// Later is a database as a program uses it that has one migration more than this one, of {schema}.
+func Later(c Config, m store.Migration) Config {
+	c.later = &m
+	return c
+}

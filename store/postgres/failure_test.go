@@ -106,6 +106,7 @@ func TestErrorsAreClassified(t *testing.T) {
 func TestMigrateByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
+	config = newer(config, len(config.Migrations()))
 	var all sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {

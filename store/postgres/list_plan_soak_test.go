@@ -38,7 +38,7 @@ func TestListPlans(t *testing.T) {
 			"list_failed_few", "list_failed", "list_finished",
 			"list_failed_by_time", "waiting_few", "waiting_of_keys", "stuck_keys", "list_dead", "dead_groups", "dead_counts",
 			"edit_move", "delete_look", "finished_over", "list_values", "records", "list_buckets", "list_buckets_few", "list_within", "spans_old",
-			"spans_fill", "spans_remove",
+			"spans_remove",
 		} {
 			plan := explain(t, conn, s.Text(name))
 			for _, line := range plan {

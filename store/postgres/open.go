@@ -97,11 +97,16 @@ func (s *Store) ready(ctx context.Context, noMigrate bool) error {
 }
 
 // connect returns a store on a pool, without a look at the schema.
-func (c Config) connect(ctx context.Context) (*Store, error) {
-	c, err := c.withDefaults()
+func (c Config) connect(ctx context.Context) (s *Store, err error) {
+	c, err = c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if s != nil {
+			s.tables.Later = c.later
+		}
+	}()
 	options := pg.Options{SchemaName: c.SchemaName, NoSession: c.NoSession, Clock: c.Clock}
 	switch {
 	case c.Pool != nil:
@@ -169,7 +174,7 @@ func (c Config) Migrations() []store.Migration {
 	if c.SchemaName == "" {
 		c.SchemaName = "holdfast"
 	}
-	return schema.MigrationsIn(c.SchemaName)
+	return schema.MigrationsIn(c.SchemaName, c.later)
 }
 
 // Migrate implements store.Source.

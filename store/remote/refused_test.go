@@ -190,8 +190,8 @@ func TestOthers(t *testing.T) {
 		{429, "", "429", store.ErrUnavailable},
 		{421, `{"code":"wrong_host","detail":"start it with --host"}`, "start it with --host", store.ErrInvalid},
 		{200, welcome("1000", "999"), "use a newer version of it", store.ErrSchema},
-		{200, welcome("1", "1"), "upgrade the server first", store.ErrSchema},
-		{200, welcome("1000", "46"), "", nil},
+		{200, welcome("-1", "1"), "upgrade the server first", store.ErrSchema},
+		{200, welcome("1000", "1"), "", nil},
 	} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://elsewhere.example/")
@@ -238,7 +238,7 @@ func TestOthersAfterwards(t *testing.T) {
 		var met atomic.Bool
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if !met.Swap(true) {
-				_, _ = io.WriteString(w, `{"a":{"schema":"1000","serves":"46","traits":{"name":"sqlite"}},"now":"2026-01-01T00:00:00Z"}`)
+				_, _ = io.WriteString(w, `{"a":{"schema":"1000","serves":"1","traits":{"name":"sqlite"}},"now":"2026-01-01T00:00:00Z"}`)
 				return
 			}
 			w.WriteHeader(test.status)

@@ -114,7 +114,7 @@ func checkBackup(ctx context.Context, path string) (jobs int64, err error) {
 	case found != "ok":
 		return 0, fmt.Errorf("%w: the copy is damaged: %s", store.ErrInvalid, found)
 	}
-	if _, err := schemaOf(ctx, conn); err != nil {
+	if _, err := appliedVersion(conn); err != nil {
 		return 0, err
 	}
 	s := conn.Stmt("backup_jobs")

@@ -33,6 +33,8 @@ type Config struct {
 	// Clock is the time of everything in the store. Default: time.Now. All processes that share a
 	// file should agree on it.
 	Clock func() time.Time
+
+	later *store.Migration // one more than this program has, of tests
 }
 
 const (

@@ -126,3 +126,9 @@ func Statement(name string) string { return db.TextOf(name) }
 
 // Resetting calls f within a reset, after each step, as long as the process lives.
 func Resetting(f func(version int)) { resetting = f }
+
+// Later is a file as a program uses it that has one migration more than this one.
+func Later(c Config, m store.Migration) Config {
+	c.later = &m
+	return c
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,26 +18,36 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never
-// changed once released. Each records itself in holdfast_migration, so that a person may run them
-// as well.
-var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
+// shipped are the steps of the schema in order: files named NNNN_name.sql, which are never changed
+// once released. Each records itself in holdfast_migration, so that a person may run them as well.
+var shipped = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
+
+// Migrations implements store.Source.
+func (c Config) Migrations() []store.Migration {
+	if c.later != nil {
+		return append(slices.Clip(shipped), *c.later)
+	}
+	return shipped
+}
+
+// latest is the version that the migrations make.
+func (c Config) latest() int { return len(c.Migrations()) }
 
 // Migrate implements store.Source. It creates the file if there is none. Migrating a Memory
 // database does nothing, as it is gone afterwards.
 func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 	if c.Path == Memory {
-		return store.Schema{Latest: len(migrations)}, nil
+		return store.Schema{Latest: c.latest()}, nil
 	}
 	c.NoMigrate = false
-	schema, err := c.onConn(ctx, func(w *db.Conn) (store.Schema, error) { return migrate(ctx, w) })
+	schema, err := c.onConn(ctx, func(w *db.Conn) (store.Schema, error) { return c.migrate(ctx, w) })
 	return schema, db.Classify("migrate "+c.Path, db.OfFile(c.Path, err))
 }
 
 // Schema implements store.Source. Where there is no file the version is 0.
 func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 	if _, err := os.Stat(c.Path); c.Path == Memory || errors.Is(err, fs.ErrNotExist) {
-		return store.Schema{Latest: len(migrations)}, nil
+		return store.Schema{Latest: c.latest()}, nil
 	}
 	cfg, err := c.withDefaults()
 	if err != nil {
@@ -46,7 +57,7 @@ func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 	if err != nil {
 		return store.Schema{}, db.Classify("read the schema of "+c.Path, db.OfFile(c.Path, db.CantOpen(cfg.Path, err)))
 	}
-	schema, err := schemaOf(ctx, r)
+	schema, err := c.schemaOf(ctx, r)
 	return schema, db.Classify("read the schema of "+c.Path, db.OfFile(c.Path, errors.Join(err, r.Close())))
 }
 
@@ -71,8 +82,8 @@ func (c Config) onConn(ctx context.Context, f func(*db.Conn) (store.Schema, erro
 
 // migrate applies what is missing, each step in a transaction of its own. Processes that migrate at
 // the same time take turns: each looks at the version again when it has the write lock.
-func migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
-	schema, err := schemaOf(ctx, w)
+func (c Config) migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
+	schema, err := c.schemaOf(ctx, w)
 	for err == nil && schema.Version < schema.Latest {
 		err = db.Patient(ctx, func() error {
 			if err := w.BeginImmediate(); err != nil {
@@ -86,14 +97,14 @@ func migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
 			if version >= schema.Latest {
 				return nil
 			}
-			step := migrations[version]
+			step := c.Migrations()[version]
 			if err := w.Script(step.SQL); err != nil {
 				return fmt.Errorf("migration %d (%s): %w", step.Version, step.Name, err)
 			}
 			return w.Commit()
 		})
 		if err == nil {
-			schema, err = schemaOf(ctx, w)
+			schema, err = c.schemaOf(ctx, w)
 		}
 	}
 	if err == nil {
@@ -104,13 +115,13 @@ func migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
 
 // schemaOf returns the version of the database, and, if it is later than this program's, which
 // programs it serves.
-func schemaOf(ctx context.Context, c *db.Conn) (store.Schema, error) {
-	schema := store.Schema{Latest: len(migrations)}
+func (c Config) schemaOf(ctx context.Context, conn *db.Conn) (store.Schema, error) {
+	schema := store.Schema{Latest: c.latest()}
 	err := db.Patient(ctx, func() (err error) {
-		if schema.Version, err = appliedVersion(c); err != nil || schema.Version <= schema.Latest {
+		if schema.Version, err = appliedVersion(conn); err != nil || schema.Version <= schema.Latest {
 			return err
 		}
-		serves, err := c.One(fmt.Sprintf("SELECT CASE WHEN max(serves IS NULL) THEN 0 ELSE max(serves) END "+
+		serves, err := conn.One(fmt.Sprintf("SELECT CASE WHEN max(serves IS NULL) THEN 0 ELSE max(serves) END "+
 			"FROM holdfast_migration WHERE version > %d", schema.Latest))
 		if err != nil {
 			return err

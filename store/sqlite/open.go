@@ -171,10 +171,10 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 // checkSchema brings the schema up to date, or checks that it is.
 func (c Config) checkSchema(ctx context.Context, writer *db.Conn) error {
 	if !c.NoMigrate {
-		_, err := migrate(ctx, writer)
+		_, err := c.migrate(ctx, writer)
 		return err
 	}
-	schema, err := schemaOf(ctx, writer)
+	schema, err := c.schemaOf(ctx, writer)
 	if err != nil {
 		return err
 	}
@@ -264,9 +264,6 @@ func (c Config) readyWriter(ctx context.Context, w *db.Conn) error {
 	}
 	return err
 }
-
-// Migrations implements store.Source.
-func (c Config) Migrations() []store.Migration { return migrations }
 
 // Traits implements store.Store.
 func (s *Store) Traits() store.Traits {

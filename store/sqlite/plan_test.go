@@ -89,7 +89,6 @@ func TestListPlans(t *testing.T) {
 		"span_lane_next":        ownKey,
 		"span_delete":           ownKey,
 		"span_has_body":         ownKey,
-		"span_bodies":           ownKey,
 		"request":               ownKey,
 		"request_update":        ownKey,
 		"request_delete":        ownKey,

@@ -14,11 +14,9 @@ import (
 
 // playResetting resets a file, and hangs in the middle.
 func playResetting(ctx context.Context, args []string) error {
-	sqlite.Resetting(func(version int) {
-		if version == 2 {
-			fmt.Println("in the middle")
-			select {}
-		}
+	sqlite.Resetting(func(int) {
+		fmt.Println("in the middle")
+		select {}
 	})
 	_, err := sqlite.File(args[0]).Reset(ctx)
 	return err

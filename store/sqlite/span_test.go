@@ -11,10 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
-// bare are the bodies without spans, of those from which on there are any.
+// bare are the bodies without spans.
 const bare = `SELECT count(*) FROM holdfast_job j
-	WHERE hex(j.id) >= upper(coalesce((SELECT value FROM holdfast_meta WHERE name = 'spans_from'), ''))
-	AND NOT EXISTS (SELECT 1 FROM holdfast_lane_span s WHERE s.lane = j.lane AND s.bucket = substr(hex(j.id), 1, 11))`
+	WHERE NOT EXISTS (SELECT 1 FROM holdfast_lane_span s WHERE s.lane = j.lane AND s.bucket = substr(hex(j.id), 1, 11))`
 
 // wantSpans looks whether each body in a file has its span.
 func wantSpans(t *testing.T, path string) {
@@ -27,65 +26,6 @@ func wantSpans(t *testing.T, path string) {
 	n := 0
 	if err := db.QueryRow(bare).Scan(&n); err != nil || n > 0 {
 		t.Errorf("%d bodies have no span, %v", n, err)
-	}
-}
-
-// takeBack makes a file one of the version before spans.
-func takeBack(t *testing.T, path string) {
-	t.Helper()
-	db := database(t, path)
-	var undone []string
-	for _, u := range undo {
-		if u.to >= 43 {
-			undone = append(undone, u.texts...)
-		}
-	}
-	for _, text := range append([]string{"DELETE FROM holdfast_migration WHERE version > 43"}, undone...) {
-		if _, err := db.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(text, err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestSpansOfOldBodies: bodies from before the migration are found as before, while retention gives
-// them their spans, and then.
-func TestSpansOfOldBodies(t *testing.T) {
-	const jobs = 5000
-	source := sqlite.File(file(t))
-	source.Synchronous = sqlite.Normal
-	s := open(t, source)
-	for range jobs / 1000 {
-		if err := enqueue(t.Context(), s, 1000); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	takeBack(t, source.Path)
-	s = open(t, source)
-	if err := enqueue(t.Context(), s, 10); err != nil {
-		t.Fatal(err)
-	}
-	db := database(t, source.Path)
-	for round := 0; ; round++ {
-		if n := storetest.ListedBoth(t, s); n != jobs+10 {
-			t.Fatalf("round %d: %d jobs are listed", round, n)
-		}
-		wantSpans(t, source.Path)
-		left := one[int](t, db, "SELECT count(*) FROM holdfast_meta WHERE name = 'spans_from'")
-		if spans := one[int](t, db, "SELECT count(*) FROM holdfast_lane_span"); left == 0 && spans < 2 || round > 5 {
-			t.Fatalf("round %d: there are %d spans", round, spans)
-		}
-		if left == 0 {
-			break
-		}
-		if retained, err := s.Retain(t.Context(), store.Retention{Limit: 200}); err != nil || round == 0 && !retained.More {
-			t.Fatalf("%+v, %v", retained, err)
-		}
 	}
 }
 

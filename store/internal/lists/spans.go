@@ -1,10 +1,7 @@
 package lists
 
 import (
-	"bytes"
 	"slices"
-
-	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -59,22 +56,21 @@ func (l *lister) sparsely(walk part) part {
 	}
 }
 
-// buckets finds the jobs of lanes in an order by id: in their buckets, as far as there are such.
+// buckets finds the jobs of lanes in an order by id, in their buckets.
 type buckets struct {
 	*lister
 
-	from store.ID // all bodies from here on are in one; the others are walked through
-	most int      // how many may be asked for at once
-	some int      // how many are, for now
+	most int // how many may be asked for at once
+	some int // how many are, for now
 }
 
 // newBuckets reports also whether the filter selects few enough lanes.
 func (l *lister) newBuckets() (b *buckets, few bool, err error) {
-	from, lanes, err := l.Spans()
+	lanes, err := l.LaneCount()
 	if err != nil || lanes > maxLanes {
 		return nil, false, err
 	}
-	return &buckets{lister: l, from: from, most: min(most, max(share/max(lanes, 1), fewest)), some: fewest}, true, nil
+	return &buckets{lister: l, most: min(most, max(share/max(lanes, 1), fewest)), some: fewest}, true, nil
 }
 
 // next is a part. Its rows are jobs and buckets.
@@ -84,15 +80,7 @@ func (b *buckets) next(after *Place, n int) (rows Rows, err error) {
 		if left.isEmpty() {
 			return rows, nil
 		}
-		look := b.walk
-		part := left.and(Range{Least: b.from, Below: uuid.Max})
-		before := left.and(Range{Below: b.from})
-		if part.isEmpty() || b.sort != store.SortNewest && !before.isEmpty() {
-			part = before
-		} else {
-			look = b.look
-		}
-		some, done, err := look(part, max(n-rows.Looked, n/2))
+		some, done, err := b.look(left, max(n-rows.Looked, n/2))
 		if err != nil {
 			return rows, err
 		}
@@ -101,14 +89,6 @@ func (b *buckets) next(after *Place, n int) (rows Rows, err error) {
 	}
 	rows.Last = left.begin(b.sort)
 	return rows, nil
-}
-
-// walk looks at the next n jobs of a range, and tells how far it came.
-func (b *buckets) walk(in Range, n int) (rows Rows, done Range, err error) {
-	if rows, err = b.Jobs(b.sort, in, n); err != nil || rows.Looked < n {
-		return rows, in, err
-	}
-	return rows, in.until(b.sort, rows.Last), nil
 }
 
 // look looks at the next n jobs of a range in some buckets, and tells how far it came. It asks for
@@ -155,8 +135,8 @@ func (l *lister) fewEnds() (found []Found, few bool, err error) {
 			return found, true, err
 		}
 	}
-	from, lanes, err := l.Spans()
-	if err != nil || lanes > maxLanes || bytes.Compare(from[:], l.created.Least[:]) > 0 {
+	lanes, err := l.LaneCount()
+	if err != nil || lanes > maxLanes {
 		return nil, false, err
 	}
 	in, err := l.FewBuckets(l.created, fewBuckets+1)

@@ -115,9 +115,8 @@ type Tables interface { //nolint:interfacebloat // one method for each way to lo
 	ValuedIn(attribute int64, in Values, limit int) ([]store.ID, error)
 	// ValuesOf returns what jobs have for an attribute, in the order given; "": nothing.
 	ValuesOf(attribute int64, ids []store.ID) ([]string, error)
-	// Spans returns from which id on jobs are in a bucket of their lane, and how many lanes the
-	// filter selects, which are not all.
-	Spans() (from store.ID, lanes int, err error)
+	// LaneCount returns how many lanes the filter selects, which are not all.
+	LaneCount() (int, error)
 	// Buckets returns the next n buckets within a range, in an order by id, in which the lanes of
 	// the filter may have jobs, each once.
 	Buckets(s store.Sort, r Range, n int) ([]Bucket, error)

@@ -21,7 +21,6 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/remains"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/requests"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
-	"github.com/holdfastdev/holdfast/store/postgres/internal/spans"
 	"github.com/holdfastdev/holdfast/store/postgres/internal/updates"
 )
 
@@ -113,7 +112,6 @@ func (s *Store) retainOthers(ctx context.Context, r retention, limit int) (more 
 		func() (bool, error) { return requests.Forget(ctx, s.DB, s.Micros(), limit) },
 		func() (bool, error) { return keys.Sweep(ctx, s.DB, s.Micros(), limit) },
 		func() (bool, error) { return remains.ForgetStubs(ctx, s.DB, r.now, r.Stubs, limit) },
-		func() (bool, error) { return spans.Fill(ctx, s.DB) },
 	} {
 		some, err := remove()
 		if err != nil {

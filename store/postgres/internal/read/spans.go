@@ -10,15 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Spans implements lists.Tables.
-func (l *tables) Spans() (from store.ID, lanes int, err error) {
-	return from, len(l.lanes), l.run("list_spans_from", func(r pg.Row) error {
-		var id pgtype.UUID
-		err := r.Scan(&id)
-		from = id.Bytes
-		return err
-	})
-}
+// LaneCount implements lists.Tables.
+func (l *tables) LaneCount() (int, error) { return len(l.lanes), nil }
 
 // Buckets implements lists.Tables.
 func (l *tables) Buckets(s store.Sort, r lists.Range, n int) ([]lists.Bucket, error) {

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,25 +17,35 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never
-// changed once released. Each records itself in the table migration, so that a person may run them
-// as well.
-var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
+// shipped are the steps of the schema in order: files named NNNN_name.sql, which are never changed
+// once released. Each records itself in the table migration, so that a person may run them as well.
+var shipped = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
 
-// MigrationsIn returns the steps for a schema.
-func MigrationsIn(schema string) []store.Migration {
-	steps := make([]store.Migration, len(migrations))
-	for i, m := range migrations {
-		m.SQL = pg.InSchema(m.SQL, schema)
-		steps[i] = m
+// MigrationsIn returns the steps for a schema, with one more unless that is nil.
+func MigrationsIn(schema string, later *store.Migration) []store.Migration {
+	steps := with(later)
+	for i := range steps {
+		steps[i].SQL = pg.InSchema(steps[i].SQL, schema)
 	}
 	return steps
 }
 
+// with returns the steps, and one more unless that is nil.
+func with(later *store.Migration) []store.Migration {
+	steps := slices.Clone(shipped)
+	if later != nil {
+		steps = append(steps, *later)
+	}
+	return steps
+}
+
+// latest is the version that the steps make.
+func (s *Tables) latest() int { return len(with(s.Later)) }
+
 // Schema reads the version of the database, and, if it is later than this program's, which programs
 // it serves.
 func (s *Tables) Schema(ctx context.Context) (store.Schema, error) {
-	schema := store.Schema{Latest: len(migrations)}
+	schema := store.Schema{Latest: s.latest()}
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {
 		schema, err = s.schemaIn(ctx, t)
 		return err
@@ -43,7 +54,7 @@ func (s *Tables) Schema(ctx context.Context) (store.Schema, error) {
 }
 
 func (s *Tables) schemaIn(ctx context.Context, t pg.Session) (schema store.Schema, err error) {
-	schema.Latest = len(migrations)
+	schema.Latest = s.latest()
 	if schema.Version, err = s.schemaVersion(ctx, t); err != nil || schema.Version <= schema.Latest {
 		return schema, err
 	}
@@ -80,7 +91,7 @@ func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 				if schema.Version >= schema.Latest {
 					return nil
 				}
-				step := migrations[schema.Version]
+				step := with(s.Later)[schema.Version]
 				schema.Version++
 				// Without parameters this is the simple protocol, which takes many statements at
 				// once.

@@ -26,7 +26,7 @@ const (
 
 // Reset drops what the migrations have made and makes it again, in one transaction.
 func (s *Tables) Reset(ctx context.Context) (store.Schema, error) {
-	found := store.Schema{Latest: len(migrations)}
+	found := store.Schema{Latest: s.latest()}
 	err := pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginBulk, func(t pg.Session) (err error) {
 			if found.Version, err = s.begin(ctx, t); err != nil {
@@ -35,12 +35,12 @@ func (s *Tables) Reset(ctx context.Context) (store.Schema, error) {
 			if err := s.dropAll(ctx, t); err != nil {
 				return err
 			}
-			for _, m := range migrations {
+			for _, m := range with(s.Later) {
 				if err := t.Exec(ctx, pg.InSchema(m.SQL, s.SchemaName)); err != nil {
 					return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
 				}
 			}
-			found.Version = len(migrations)
+			found.Version = s.latest()
 			return nil
 		})
 	})
@@ -67,7 +67,7 @@ func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err erro
 	if version == 0 {
 		return 0, fmt.Errorf("%w: the database has no tables of Holdfast; run holdfast migrate up", store.ErrSchema)
 	}
-	if err := (store.Schema{Version: version, Latest: len(migrations)}).CheckSame(); err != nil {
+	if err := (store.Schema{Version: version, Latest: s.latest()}).CheckSame(); err != nil {
 		return version, err
 	}
 	if err := t.Run(ctx, "reset_lock", nil); err != nil {
@@ -88,7 +88,7 @@ func (s *Tables) begin(ctx context.Context, t pg.Session) (version int, err erro
 // something else depends on is not dropped.
 func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 	var all strings.Builder
-	for _, m := range migrations {
+	for _, m := range with(s.Later) {
 		all.WriteString(pg.InSchema(m.SQL, s.SchemaName))
 	}
 	var ours []string
@@ -96,7 +96,7 @@ func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 		var function string
 		defer func() { ours = append(ours, function) }()
 		return r.Scan(&function)
-	}, s.SchemaName, sqltext.Made(migrations, "CREATE FUNCTION {schema}."), all.String())
+	}, s.SchemaName, sqltext.Made(with(s.Later), "CREATE FUNCTION {schema}."), all.String())
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Tables) dropAll(ctx context.Context, t pg.Session) error {
 			return err
 		}
 	}
-	tables := sqltext.Made(migrations, "CREATE TABLE {schema}.")
+	tables := sqltext.Made(with(s.Later), "CREATE TABLE {schema}.")
 	names := make([]string, len(tables))
 	for i, table := range tables {
 		names[i] = pgx.Identifier{s.SchemaName, table}.Sanitize()

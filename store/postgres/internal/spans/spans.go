@@ -1,6 +1,6 @@
 // Package spans keeps where lanes have bodies, for lists: in which buckets of ids (lists.Bucket).
-// The triggers of migration 44 add what is new, and package read reads it; here is how bodies from
-// before that migration get their spans, and how those go that have no bodies any more.
+// Triggers add what is new, and package read reads it; here is how those go that have no bodies any
+// more.
 package spans
 
 import (
@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// filledAtOnce is how many bodies from before migration 44 get their spans in one transaction.
-	filledAtOnce = 10_000
 	// lookedAt and lanesAtMost are at how many spans, and at those of how many lanes, a sweep looks
 	// in one call.
 	lookedAt    = 2000
@@ -25,31 +23,6 @@ const (
 	// that is there, if its id was made less than an hour ago, and may be committed later.
 	kept = 24 * time.Hour
 )
-
-// Fill gives some bodies from before migration 44 their spans, the newest first, and tells whether
-// there are more.
-func Fill(ctx context.Context, d *pg.DB) (more bool, err error) {
-	err = pg.RetryOnConflict(ctx, func() error {
-		more = false
-		return d.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
-			var from pgtype.UUID
-			if err := t.Run(ctx, "spans_lock", func(r pg.Row) error { return r.Scan(&from) }); err != nil || !from.Valid {
-				return err
-			}
-			var n int64
-			var first pgtype.UUID
-			err := t.Run(ctx, "spans_fill", func(r pg.Row) error { return r.Scan(&n, &first) }, from, int32(filledAtOnce))
-			if err != nil {
-				return err
-			}
-			if more = n == filledAtOnce; !more {
-				return t.Run(ctx, "spans_from_done", nil)
-			}
-			return t.Run(ctx, "spans_from_set", nil, first)
-		})
-	})
-	return more, err
-}
 
 // Sweep removes spans without bodies. It remembers how far it has come: behind the spans of a lane
 // up to a bucket.

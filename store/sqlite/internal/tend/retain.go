@@ -16,7 +16,6 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/limits"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/remains"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/requests"
-	"github.com/holdfastdev/holdfast/store/sqlite/internal/spans"
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/updates"
 )
 
@@ -50,7 +49,6 @@ func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retain
 		func(limit int) (int, bool, error) { return remains.ForgetBuilds(ctx, v.d, rules.Builds(), limit) },
 		func(limit int) (int, bool, error) { return apikeys.Forget(ctx, v.d, limit) },
 		func(limit int) (int, bool, error) { return requests.Forget(ctx, v.d, limit) },
-		func(limit int) (int, bool, error) { return spans.Fill(ctx, v.d, limit) },
 	}
 	if !params.Archived {
 		if err := v.retainByAge(ctx, rules, &r, &retained); err != nil {

@@ -8,13 +8,10 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/spans"
 )
 
-// Spans implements lists.Tables.
-func (l *tables) Spans() (from store.ID, lanes int, err error) {
-	if from, _, err = spans.From(l.Tx); err != nil {
-		return from, 0, err
-	}
+// LaneCount implements lists.Tables.
+func (l *tables) LaneCount() (int, error) {
 	ids, _, err := l.selectedLanes()
-	return from, len(ids), err
+	return len(ids), err
 }
 
 // Buckets implements lists.Tables.

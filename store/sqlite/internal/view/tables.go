@@ -269,13 +269,9 @@ func (l *tables) NotCompletedIn(limit int) (found []lists.Found, byLane bool, er
 	if err != nil {
 		return nil, false, err
 	}
-	for i := -1; i < len(ids) && len(found) < limit; i++ {
+	for i := 0; i < len(ids) && len(found) < limit; i++ {
 		s := l.Stmt("not_completed_in_lane")
-		if i < 0 {
-			s.BindNull()
-		} else {
-			s.BindInt(ids[i])
-		}
+		s.BindInt(ids[i])
 		s.BindInt(int64(limit - len(found)))
 		err := db.Each(s, func() error {
 			found = append(found, lists.Found{Place: lists.Place{ID: db.ReadID(s)}, State: store.State(s.ReadInt())})

@@ -1,5 +1,5 @@
--- The feed of changes: its rows are written by triggers (migration 35), and are in no order until
--- feed_order gives them one. Under feed_lock no transaction writes to the tables of pointers.
+-- The feed of changes: its rows are written by triggers, and are in no order until feed_order gives
+-- them one. Under feed_lock no transaction writes to the tables of pointers.
 
 -- name: feed_lock
 LOCK TABLE {schema}.ready, {schema}.keyed, {schema}.gated, {schema}.deferred, {schema}.claim, {schema}.finished,

@@ -6,7 +6,7 @@
 -- Who has the key of t, or had it last, and whether it is held: no other job may have it then. A
 -- job that is over has finished, or was removed and has no run time. One that keeps nothing holds
 -- nothing when it is over, whatever the clock says: that of the process which finished it may be
--- ahead. An enqueue from SQL asks the same by the function take_business_key (migration 15).
+-- ahead. An enqueue from SQL asks the same by the function take_business_key.
 -- fragment: key_row
 SELECT k.id, k.taken, k.args, b.run_at, b.run_at IS NULL OR f.finished_at IS NOT NULL AS over,
     coalesce(k.keep < 0 OR b.run_at IS NOT NULL AND f.finished_at IS NULL OR k.keep > 0 AND coalesce(k.until, f.finished_at + k.keep) > @now, false) AS held

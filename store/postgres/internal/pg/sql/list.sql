@@ -55,10 +55,9 @@ LEFT JOIN LATERAL (
     ) SELECT 1 FROM up WHERE parent = @root
   ))
 
--- Whether an attempt that was not reported was lost, and not given back or terminated. Programs
--- that did not know migration 13 say it by the reason alone.
+-- Whether an attempt that was not reported was lost, and not given back or terminated.
 -- fragment: lost
-(a.lost OR a.reason IN ('node_lost', 'crash_loop'))
+a.lost IS TRUE
 
 -- What is selected of jobs that were looked at, j, in their order: those that fit, and the last
 -- one, after which it goes on, with how many there were.
@@ -102,10 +101,6 @@ WITH jobs AS MATERIALIZED (
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job a WHERE a.id = t.id OFFSET 0) b ORDER BY t.place
 )
 {{fitting}};
-
--- From which id on jobs are in a bucket of their lane; no row: all are.
--- name: list_spans_from
-SELECT value::uuid FROM {schema}.meta WHERE name = 'spans_from';
 
 -- The next buckets in which one of the lanes may have jobs, from one to another, each once.
 -- name: list_buckets
@@ -242,13 +237,11 @@ SELECT h.run_at, h.id, {available} FROM (SELECT id FROM {schema}.lane WHERE @lan
 SELECT due, id, state FROM {schema}.deferred WHERE (due, id) > (@after_at, @after_id) AND due <= @last ORDER BY due, id LIMIT @look_at;
 
 -- Jobs that failed or were cancelled, which have indexes of their own: by lane in any order, by id,
--- and by the time at which they did. The lane is not known of those that did so before
--- migration 13.
+-- and by the time at which they did.
 -- name: list_failed_few
 -- params: @lanes int[], @states int, @limit int
-SELECT h.id, h.state FROM (SELECT unnest(@lanes) UNION ALL SELECT NULL) l (id) CROSS JOIN LATERAL (
-  SELECT a.id, a.state FROM {schema}.finished a WHERE a.lane = l.id AND a.state <> {completed}
-  UNION ALL SELECT a.id, a.state FROM {schema}.finished a WHERE l.id IS NULL AND a.lane IS NULL AND a.state <> {completed}
+SELECT h.id, h.state FROM unnest(@lanes) AS l (id) CROSS JOIN LATERAL (
+  SELECT a.id, a.state FROM {schema}.finished a WHERE a.lane = l.id AND a.state <> {completed} OFFSET 0
 ) h WHERE (@states >> h.state) & 1 = 1 LIMIT @limit;
 
 -- name: list_failed

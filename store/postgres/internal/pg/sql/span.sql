@@ -1,26 +1,4 @@
--- Spans: in which buckets of ids a lane has bodies. See migration 44, and list.sql.
-
--- From which id on bodies have theirs; no row: all have. It is locked for who gives them to others.
--- name: spans_lock
-SELECT value::uuid FROM {schema}.meta WHERE name = 'spans_from' FOR UPDATE;
-
--- The last bodies before an id get theirs. Answers how many, and with the first of them.
--- name: spans_fill
--- params: @before uuid, @limit int
-WITH bodies AS MATERIALIZED (
-  SELECT a.id, a.lane FROM {schema}.job a WHERE a.id < @before ORDER BY a.id DESC LIMIT @limit
-), filled AS (
-  INSERT INTO {schema}.lane_span (lane, bucket)
-  SELECT DISTINCT lane, ('x' || left(encode(uuid_send(id), 'hex'), 11))::bit(44)::bigint FROM bodies
-)
-SELECT (SELECT count(*) FROM bodies), b.id FROM bodies b ORDER BY b.id LIMIT 1;
-
--- name: spans_from_set
--- params: @from uuid
-UPDATE {schema}.meta SET value = @from::text WHERE name = 'spans_from';
-
--- name: spans_from_done
-DELETE FROM {schema}.meta WHERE name = 'spans_from';
+-- Spans: in which buckets of ids a lane has bodies. See the table lane_span, and list.sql.
 
 -- The next spans after one that begin before a bucket, of some lanes, each found from the one
 -- before it; and the last of these lanes, without a bucket, if there are more.

@@ -45,9 +45,8 @@ WHERE state > {completed} AND state = ? AND id >= ? AND id < ? ORDER BY id DESC 
 SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_not_completed
 WHERE state > {completed} AND state = ? AND id >= ? AND id < ? ORDER BY id LIMIT ? + 0;
 
--- The lane is not known of jobs that ended in a program which did not know migration 4 yet.
 -- name: not_completed_in_lane
-SELECT id, state FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > {completed} AND lane IS ? LIMIT ? + 0;
+SELECT id, state FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > {completed} AND lane = ? LIMIT ? + 0;
 
 -- Jobs that finished at one time, and those that did so before it. The index has no ids, so only
 -- the former are in the order of theirs.
@@ -109,9 +108,8 @@ WHERE taken <> 0 AND node = ? AND {{lost}} LIMIT ? + 0;
 SELECT 1 FROM holdfast_attempt WHERE taken <> 0 AND node = ? AND id = ? AND {{lost}} LIMIT 1;
 
 -- Whether an attempt that did not end by itself was lost, and not given back or terminated.
--- Programs that did not know migration 13 say it by the reason alone.
 -- fragment: lost
-(taken = {taken_lost} OR reason IN ('node_lost', 'crash_loop'))
+taken = {taken_lost}
 
 -- name: lanes_all
 SELECT l.id, l.queue, q.namespace, q.name, l.kind FROM holdfast_lane l JOIN holdfast_queue q ON q.id = l.queue;

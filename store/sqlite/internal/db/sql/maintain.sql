@@ -61,14 +61,12 @@ SELECT * FROM (
   SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on > @after_day
 ) LIMIT @limit + 0;
 
--- The lane is not known of a job that failed in a program which did not know migration 4 yet.
 -- name: lane_in_use
 -- params: @lane_1, @lane_2, @lane_3, @lane_4, @queue
 SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_ready WHERE lane = @lane_1)
   OR EXISTS (SELECT 1 FROM holdfast_deferred WHERE lane = @lane_2)
   OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > {completed} AND lane = @lane_3)
   OR EXISTS (SELECT 1 FROM holdfast_gated INDEXED BY holdfast_gated_lane WHERE lane = @lane_4)
-  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > {completed} AND lane IS NULL)
   OR EXISTS (SELECT 1 FROM holdfast_keyed WHERE queue = @queue);
 
 -- name: lane_idle

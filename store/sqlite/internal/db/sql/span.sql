@@ -1,14 +1,4 @@
--- Spans: in which buckets of ids a lane has bodies. See migration 44.
-
--- From which id on bodies have theirs; no row: all have.
--- name: spans_from
-SELECT value FROM holdfast_meta WHERE name = 'spans_from';
-
--- name: spans_from_set
-UPDATE holdfast_meta SET value = ? WHERE name = 'spans_from';
-
--- name: spans_from_done
-DELETE FROM holdfast_meta WHERE name = 'spans_from';
+-- Spans: in which buckets of ids a lane has bodies. See the table holdfast_lane_span.
 
 -- The buckets of a lane, from one to another, in their order.
 -- name: spans_newest
@@ -16,9 +6,6 @@ SELECT bucket FROM holdfast_lane_span WHERE lane = ? AND bucket >= ? AND bucket 
 
 -- name: spans_oldest
 SELECT bucket FROM holdfast_lane_span WHERE lane = ? AND bucket >= ? AND bucket <= ? ORDER BY bucket LIMIT ? + 0;
-
--- name: span_add
-INSERT OR IGNORE INTO holdfast_lane_span (lane, bucket) VALUES (?, ?);
 
 -- name: span_delete
 DELETE FROM holdfast_lane_span WHERE lane = ? AND bucket = ?;
@@ -30,7 +17,3 @@ SELECT lane FROM holdfast_lane_span WHERE lane > ? ORDER BY lane LIMIT 1;
 -- Whether a lane has a body in a range of ids.
 -- name: span_has_body
 SELECT 1 FROM holdfast_job WHERE id >= ? AND id < ? AND lane = ? LIMIT 1;
-
--- The lanes of the last bodies before an id.
--- name: span_bodies
-SELECT id, lane FROM holdfast_job WHERE id < ? ORDER BY id DESC LIMIT ? + 0;

@@ -1,4 +1,0 @@
--- Enqueue from SQL is PostgreSQL's. It is a migration because both databases have the same ones.
-
-INSERT INTO holdfast_migration (version, name, applied_at)
-VALUES (15, 'enqueue_keys', CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER));
